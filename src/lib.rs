@@ -2,12 +2,12 @@
 //!
 //! Two halves meet only in the run record: a live half that touches device, clock and board (this crate), and an offline half
 //! that is pure and a crate of its own. Both stand on the crate `jetlag-record`, shown here as [`record`], [`units`],
-//! [`files`] and [`nearest`]; the offline half is `jetlag-report`, shown as [`analysis`] and [`report`]. Facts of the machine
+//! [`files`], [`nearest`] and [`shell`]; the offline half is `jetlag-report`, shown as [`analysis`] and [`report`]. Facts of the machine
 //! are the crate `jetlag-board`, shown as [`board`]; ranges of other people's applications, and for NVIDIA's profilers, are
 //! `jetlag-range`, shown as [`range`] and [`trace`].
 //! docs/architecture.md has the map and the reasons; the import rules are:
 //!
-//! - [`record`], [`units`], [`files`], [`nearest`], [`clock`], [`shown`] and [`built`] ← everyone; [`tensor`] and [`device_step`]
+//! - [`record`], [`units`], [`files`], [`nearest`], [`shell`], [`clock`], [`shown`] and [`built`] ← everyone; [`tensor`] and [`device_step`]
 //!   import nothing
 //! - [`written`] ← record's units and nearest; [`scenario`] ← record, written; [`engine`], [`source`] ← record; `gpu` (a feature) ← clock, tensor, device_step
 //! - [`detector`] ← written, scenario's made inputs, tensor, device_step, backend's `Program`, engine's network facts, source's `Frame`
@@ -46,5 +46,5 @@ pub mod written;
 
 pub use jetlag_board as board;
 pub use jetlag_range::{self as range, trace};
-pub use jetlag_record::{self as record, files, nearest, units};
+pub use jetlag_record::{self as record, files, nearest, shell, units};
 pub use jetlag_report::{self as report, analysis};

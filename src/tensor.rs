@@ -242,7 +242,7 @@ impl HostTensor {
     }
     /// A zeroed tensor on the heap.
     pub fn zeroed(name: impl Into<String>, element: ElementType, shape: Shape) -> Self {
-        let memory = Box::new(HeapMemory::zeroed(shape.len() * element.size()));
+        let memory = Box::new(HeapMemory::zeroed(shape.len().saturating_mul(element.size())));
         HostTensor {
             name: name.into(),
             element,

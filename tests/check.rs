@@ -114,7 +114,7 @@ fn a_network_that_does_not_fit_its_spec_is_told_before_the_run() {
         assert_refused(&dry, 2, &[&["tenant camera: "], phrases].concat());
         assert!(dry.stdout.is_empty());
         let inspected = run(&["inspect", "camera.ron"], folder.path());
-        assert_eq!(inspected.status.code(), Some(1), "{to}");
+        assert_eq!(inspected.status.code(), Some(2), "{to}");
         for phrase in [&["problem: "], phrases].concat() {
             assert!(
                 stdout(&inspected).contains(phrase),

@@ -4,6 +4,7 @@ use crate::common::output::{assert_refused, jetlag, run, stderr, stdout};
 use crate::common::under_way;
 
 mod bad_input;
+mod codes;
 mod critical;
 mod ends;
 mod files;

@@ -1,6 +1,8 @@
 //! From a network's file to a run: `jetlag init`, bare networks, and `jetlag run` of a network or a detector spec. What networks
 //! look like is tested on shapes in src/detector/propose/tests.rs; here are files that run.
 
+mod odd;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -376,7 +378,7 @@ fn what_init_does_not_take_is_refused_with_what_it_takes() {
         ),
         (
             &["init", "broken.onnx"],
-            1,
+            2,
             &["broken.onnx", "incomplete or damaged"],
         ),
         (&["init", scenario], 2, &["this is a scenario already"]),

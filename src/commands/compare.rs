@@ -27,10 +27,11 @@ use super::outcome::{Outcome, WrongUse};
 use super::output::{print_styled, say};
 use super::phases::phases;
 use super::report;
-use super::run_path::{compact_utc, spare_files, unix_seconds};
+use super::run_path::{spare_files, unix_seconds};
 use super::signals::stop_on_signals;
 use crate::analysis::compare::{self, By, Side};
 use crate::cli::{CompareArgs, ResultFormat};
+use crate::record::Utc;
 use crate::scenario::{ClockKind, Scenario};
 use crate::units::Nanos;
 
@@ -158,7 +159,7 @@ fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded
     }
     let folder = match &args.out {
         Some(folder) => folder.clone(),
-        None => Path::new("runs").join(format!("compare-{}", compact_utc(unix_seconds()))),
+        None => Path::new("runs").join(format!("compare-{}", Utc::of(unix_seconds()).compact())),
     };
     make_folder(&folder)?;
     if !args.quiet {

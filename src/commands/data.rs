@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::outcome::WrongUse;
 use super::output::print;
+use crate::shell;
 use crate::source::SourceError;
 use crate::source::kitti::write_scene;
 use crate::source::synthetic::World;
@@ -59,8 +60,9 @@ pub fn synth(out: &Path, count: u64, seed: u64, start: u64) -> anyhow::Result<()
     })?;
     let scenes = if count == 1 { "scene" } else { "scenes" };
     print(&format!(
-        "{count} {scenes} written to {0}; next: jetlag eval builtin:camera --data {0}\n",
-        out.display()
+        "{count} {scenes} written to {}; next: jetlag eval builtin:camera --data {}\n",
+        out.display(),
+        shell::path(out)
     ))?;
     Ok(())
 }

@@ -25,7 +25,7 @@ use super::expectation;
 use super::outcome::{Outcome, WrongUse};
 use super::output::say;
 use super::report;
-use super::run_path::{compact_utc, unix_seconds};
+use super::run_path::unix_seconds;
 use super::signals::stop_in_order_on_signals;
 use crate::cli::DeployArgs;
 use crate::deploy::copy::{self, BINARY};
@@ -35,7 +35,9 @@ use crate::deploy::session::{self, Board, Manifests, RemoteRun, State};
 use crate::deploy::ssh::Host;
 use crate::deploy::{DeployError, RunThere, Stop};
 use crate::files;
+use crate::record::Utc;
 use crate::scenario::{self, ResolveEnv, Scenario};
+use crate::shell;
 use crate::units::Bytes;
 
 /// The glibc that `scripts/cross.sh` builds for unless it is told another.
@@ -101,7 +103,7 @@ fn deploy(args: &DeployArgs, stop: &Stop, there: &mut RunThere) -> anyhow::Resul
     if args.detach {
         say(&format!(
             "the run continues on the board; fetch it with: jetlag deploy {} --fetch",
-            args.host
+            shell::word(&args.host)
         ));
         return Ok(Outcome::Done);
     }
@@ -168,7 +170,7 @@ fn bring(args: &DeployArgs, host: &Host, board: &Board, path: &Path) -> anyhow::
     if !args.no_doctor {
         doctor(args, host, &jetlag)?;
     }
-    let name = format!("{}-{}", scenario.name, compact_utc(unix_seconds()));
+    let name = format!("{}-{}", scenario.name, Utc::of(unix_seconds()).compact());
     let mut words = vec![
         jetlag,
         "run".to_owned(),

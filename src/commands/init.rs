@@ -6,26 +6,29 @@
 //! wrote mine/camera.ron and mine/camera-scenario.ron; next: jetlag run mine/camera-scenario.ron
 //! ```
 //! What a network looks like is decided by `detector::propose` from shapes alone; `observe` has the shapes that a file leaves open,
-//! `trial` runs a few frames where a proposal leaves a choice, and `files` writes. What no head reads becomes a bare network.
+//! `trial` runs a few frames where a proposal leaves a choice, `verdict` decides by what they found, and `files` writes. What no head
+//! reads becomes a bare network. What was written is checked as `jetlag run --dry-run` checks it.
 
 mod files;
 pub(super) mod names;
 mod observe;
 mod partner;
 mod trial;
+mod verdict;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::opening;
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
+use super::{check, here, opening};
 use crate::cli::InitArgs;
 use crate::detector::network::stem;
-use crate::detector::propose::{CameraDraft, Draft, Proposal, propose};
+use crate::detector::propose::{CameraDraft, Draft, Place, Proposal, one_line, propose};
 use crate::engine::network;
-use crate::scenario::{DetectorRef, Fill};
+use crate::scenario::{self, DetectorRef, Fill};
+use crate::shell;
 use crate::source::ContentKind;
 use crate::written::root_name;
 use files::{Spec, Written};
@@ -47,8 +50,9 @@ pub fn run(args: &InitArgs) -> anyhow::Result<Outcome> {
         Some("Camera" | "Lidar" | "Network") => of_spec(args)?,
         Some("Scenario") => {
             let problem = format!(
-                "{}: this is a scenario already; run it: jetlag run {0}",
-                input.display()
+                "{}: this is a scenario already; run it: jetlag run {}",
+                input.display(),
+                shell::path(input)
             );
             return Err(WrongUse(problem).into());
         }
@@ -175,7 +179,7 @@ fn decide(
     match &best.draft {
         Draft::Camera(draft) => {
             let images = frames.filter(|frames| frames.kind() == ContentKind::Image);
-            let (draft, evidence): (CameraDraft, Vec<String>) = match images {
+            let (draft, tried): (CameraDraft, Vec<String>) = match images {
                 None => {
                     let untried = "Colour and scaling are the family's usual ones, not tried: `--images DIR` tries them.";
                     ((**draft).clone(), vec![untried.to_owned()])
@@ -183,8 +187,10 @@ fn decide(
                 Some(images) => trial::of_camera(draft, path, images),
             };
             let said = std::iter::once(looks(best))
-                .chain(images.map(|_| evidence.join("\n")))
+                .chain(observed.guesses.iter().cloned())
+                .chain(images.map(|_| tried.join("\n")))
                 .collect::<Vec<_>>();
+            let evidence = [&observed.guesses[..], &tried].concat();
             Ok(Decided {
                 text: header + &draft.ron(&name, &beside, &evidence),
                 kind: ContentKind::Image,
@@ -192,7 +198,7 @@ fn decide(
             })
         }
         Draft::Lidar(draft) => Ok(Decided {
-            text: header + &draft.ron(&name, &[("{whole}", &beside)], &[]),
+            text: header + &draft.ron(&name, &[(Place::Whole, &beside)], &[]),
             kind: ContentKind::Points,
             said: looks(best),
         }),
@@ -203,7 +209,10 @@ fn decide(
                     true => (&other, &beside),
                     false => (&beside, &other),
                 };
-                let networks = [("{encoder}", encoder.as_str()), ("{backbone}", backbone.as_str())];
+                let networks = [
+                    (Place::Encoder, encoder.as_str()),
+                    (Place::Backbone, backbone.as_str()),
+                ];
                 let said = format!("{}\nits other half is {}", looks(best), found.path.display());
                 let evidence: Vec<String> = found
                     .others
@@ -252,11 +261,6 @@ fn header(path: &Path, proposals: &[Proposal]) -> String {
     out
 }
 
-/// A comment ends with its line, and names of files and tensors may hold anything.
-fn one_line(text: &str) -> String {
-    text.replace(char::is_control, " ")
-}
-
 /// A spec that measures time alone.
 fn bare(
     header: &str,
@@ -293,18 +297,34 @@ fn bare(
     })
 }
 
-/// What was written, and what to do with it.
+/// What was written, what keeps it from running, and what to do with it.
 fn next_steps(written: &Written, kind: Option<ContentKind>) -> String {
     let scenario = written.scenario.display();
+    let run = format!("jetlag run {}", shell::path(&written.scenario));
     let wrote = match &written.spec {
         Some(spec) => format!("wrote {} and {scenario}", spec.display()),
         None => format!("wrote {scenario}"),
     };
+    let problems = problems(&written.scenario);
+    if !problems.is_empty() {
+        return format!(
+            "{wrote}; it does not run here as it is; change first:\n  {}\nthen: {run}\n",
+            problems.join("\n  ")
+        );
+    }
     let check = match kind {
         Some(ContentKind::Image | ContentKind::Points) => "check what its comments say is assumed, then: ",
         _ => "next: ",
     };
-    format!("{wrote}; {check}jetlag run {scenario}\n")
+    format!("{wrote}; {check}{run}\n")
+}
+
+/// What keeps a scenario from running, as `jetlag run --dry-run` tells it.
+fn problems(path: &Path) -> Vec<String> {
+    match scenario::load(path, &[], &here::env()) {
+        Ok(scenario) => check::scenario(&scenario).problems,
+        Err(problems) => vec![problems.to_string()],
+    }
 }
 
 /// The folder of a file, `.` where it has none.

@@ -35,12 +35,14 @@ const MOST_NODES: usize = 20;
 /// A file that is not there or cannot be read; [`WrongUse`] for another kind of file, and for options that
 /// its kind does not take.
 pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
-    anyhow::ensure!(
-        args.file.exists(),
-        "cannot read {}: the file does not exist{}",
-        args.file.display(),
-        did_you_mean(&args.file)
-    );
+    if !args.file.exists() {
+        let problem = format!(
+            "cannot read {}: the file does not exist{}",
+            args.file.display(),
+            did_you_mean(&args.file)
+        );
+        return Err(WrongUse(problem).into());
+    }
     let kind = args
         .file
         .extension()
@@ -89,7 +91,7 @@ fn inspect_network(args: &InspectArgs) -> anyhow::Result<Outcome> {
     match args.format {
         Format::Text => {
             let mut text = show::network(&name, &facts);
-            text += &show::looks_like(&name, &propose(&facts));
+            text += &show::looks_like(&args.file, &propose(&facts));
             if let Some(times) = &times {
                 text += &show::node_times(times, args.profile.unwrap_or(1), MOST_NODES);
             }
@@ -257,7 +259,7 @@ fn inspect_plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
         .is_ok_and(|manifest| manifest.plan_blake3 != blake3::hash(&bytes).to_hex().as_str());
     // With neither manifest nor engine nothing was said of the plan.
     Ok(if is_damaged || (manifest.is_err() && loaded.is_err()) {
-        Outcome::Failed
+        Outcome::WrongUse
     } else {
         Outcome::Done
     })
@@ -315,7 +317,7 @@ fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {
         }
     }
     let broken = networks.iter().any(|(_, facts)| facts.is_err()) || !checked.problems.is_empty();
-    Ok(if broken { Outcome::Failed } else { Outcome::Done })
+    Ok(if broken { Outcome::WrongUse } else { Outcome::Done })
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ pub mod eval;
 mod expectation;
 pub mod export;
 mod gap;
+mod here;
 pub mod init;
 pub mod inspect;
 mod junit;
@@ -146,11 +147,7 @@ pub fn run(cli: Cli) -> u8 {
         Ok(outcome) => outcome as u8,
         Err(error) => {
             say(&format!("error: {error:#}"));
-            if error.is::<WrongUse>() {
-                Outcome::WrongUse as u8
-            } else {
-                Outcome::Failed as u8
-            }
+            Outcome::of_error(&error) as u8
         }
     }
 }

@@ -32,6 +32,7 @@ use crate::record::{
     WindowRecord,
 };
 use crate::scenario::Telemetry;
+use crate::shell;
 use crate::show::dashboard;
 use crate::telemetry::tegrastats;
 use crate::units::{Bytes, Nanos, Stamp, parse_duration};
@@ -88,7 +89,10 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
     let recorded = recorder.map(|recorder| recorder.finish(hangs)).transpose();
     watched?;
     if let Some(path) = recorded? {
-        say(&format!("recorded to {path}: jetlag report {path}"));
+        say(&format!(
+            "recorded to {path}: jetlag report {}",
+            shell::path(Path::new(&path))
+        ));
     }
     if let Some(problem) = problem {
         bail!(problem);

@@ -1,4 +1,6 @@
-//! How a command ends: its exit code, and the error that means wrong use.
+//! How a command ends: its exit code, and the error that means wrong use. docs/ci.md has the codes.
+
+use crate::engine::network::NetworkError;
 
 /// How a command ended; its number is the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +19,18 @@ pub enum Outcome {
     Gaps = 4,
     /// Interrupted by the user; what was done before is saved.
     Interrupted = 130,
+}
+
+impl Outcome {
+    /// How a command ends that returns an error. One rule for all commands: what was asked for and cannot be done as it stands is wrong
+    /// use, be it an option, a file that is not there, of another kind or damaged, or what stands in it; all else failed on the way.
+    pub(super) fn of_error(error: &anyhow::Error) -> Outcome {
+        let is_wrong_use = |cause: &(dyn std::error::Error + 'static)| cause.is::<NetworkError>();
+        match error.is::<WrongUse>() || error.chain().any(is_wrong_use) {
+            true => Outcome::WrongUse,
+            false => Outcome::Failed,
+        }
+    }
 }
 
 /// A mistake of the user's, found before anything was started: exit code 2.

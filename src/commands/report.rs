@@ -19,7 +19,7 @@ use super::junit;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{is_coloured, print, print_styled, say};
 use super::run_path::spare_files;
-use super::words::did_you_mean;
+use super::words::{did_you_mean, newest};
 use crate::analysis::compare::{By, RunSample, RunSampler, Side, compare};
 use crate::analysis::{Summarizer, Summary, parse_power};
 use crate::cli::{Format, ReportArgs, ResultFormat, TrtexecArgs};
@@ -291,13 +291,29 @@ fn read(reader: &mut RunReader, mut hand_over: impl FnMut(Vec<Event>)) -> Option
     }
 }
 
-pub(super) fn open(path: &Path) -> anyhow::Result<RunReader> {
+/// Opens a run file.
+///
+/// # Errors
+/// [`WrongUse`]: there is none, or it is no run file.
+pub(super) fn open(path: &Path) -> Result<RunReader, WrongUse> {
+    if path.is_dir() {
+        let folder = path.display();
+        return Err(WrongUse(match newest(path) {
+            Some(run) => format!(
+                "{folder} is a folder; name a run file in it: the newest is {}",
+                run.display()
+            ),
+            None => format!("{folder} is a folder, and no run file (.mcap) is in it"),
+        }));
+    }
     RunReader::open(path).map_err(|error| match error {
         ReadError::Io { .. } => {
             let meant = did_you_mean(path);
-            anyhow::anyhow!("{error}{meant}. Name a run file from `jetlag run`, such as runs/*.mcap")
+            WrongUse(format!(
+                "{error}{meant}. Name a run file from `jetlag run`, such as runs/*.mcap"
+            ))
         }
-        other => other.into(),
+        other => WrongUse::because(other),
     })
 }
 

@@ -11,8 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 
 use super::check;
-use super::expectation;
 use super::gap::Gap;
+use super::here;
 use super::junit;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
@@ -29,8 +29,9 @@ use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
 use crate::record::{Manifest, PROCESSES_FACT, Subject};
 use crate::scenario::{
-    self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, ResolveEnv, Scenario, Shapes, Sharing,
+    self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, Scenario, Shapes, Sharing,
 };
+use crate::shell;
 use crate::telemetry::clocks;
 use crate::tenant::simulate::{self, SimTenant};
 use crate::units::{Nanos, Stamp};
@@ -151,7 +152,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     if let Err(error) = ended {
         say(&format!(
             "the data recorded so far is kept: jetlag report {}",
-            path.display()
+            shell::path(&path)
         ));
         return Err(error);
     }
@@ -233,14 +234,7 @@ fn hold_clocks(scenario: &Scenario) -> anyhow::Result<Option<clocks::Held>> {
 }
 
 fn resolve(origin: &Origin, sets: &[String]) -> anyhow::Result<Scenario> {
-    let mut facts = board::facts(&board::Roots::system());
-    let env = ResolveEnv {
-        gpu: facts.remove("gpu").filter(|_| cfg!(feature = "gpu")),
-        no_gpu: (!cfg!(feature = "gpu")).then_some("this jetlag was built without GPU support"),
-        tensorrt: facts.remove("tensorrt"),
-        check_expectation: Some(expectation::check),
-        ..ResolveEnv::of_this_machine()
-    };
+    let env = here::env();
     let resolved = match origin {
         Origin::File(path, shapes) => match single::scenario_of(path, shapes.as_ref())? {
             Some(text) => scenario::from_str(&text, &path.display().to_string(), Path::new("."), sets, &env),

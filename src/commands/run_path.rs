@@ -13,11 +13,41 @@ use anyhow::Context;
 
 use super::outcome::WrongUse;
 use crate::files;
-use crate::record::Manifest;
 use crate::record::writer::{RecordError, RunWriter};
+use crate::record::{Manifest, Utc};
 
 #[cfg(feature = "trace")]
 pub(super) use at_once::AtOnce;
+
+/// Folders that were made for a file: those in which nothing is in the end go with this.
+#[derive(Debug, Default)]
+pub(super) struct Folders(Vec<PathBuf>);
+
+impl Folders {
+    /// This folder and those above it, as far as they are not there.
+    pub(super) fn make(folder: &Path) -> Result<Folders, WrongUse> {
+        let missing = folder
+            .ancestors()
+            .take_while(|folder| !folder.as_os_str().is_empty() && folder.symlink_metadata().is_err());
+        let made = Folders(missing.map(Path::to_owned).collect());
+        std::fs::create_dir_all(folder).map_err(|error| {
+            WrongUse(format!(
+                "cannot create the folder {} for the run file: {error}; name a path in a writable folder with --out",
+                folder.display()
+            ))
+        })?;
+        Ok(made)
+    }
+}
+
+impl Drop for Folders {
+    fn drop(&mut self) {
+        // The innermost first; one that holds something stays.
+        for folder in &self.0 {
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+}
 
 /// Names that are tried before a folder is taken to be full of them.
 const TRIES: u32 = 10_000;
@@ -30,14 +60,15 @@ pub(super) struct Reserved {
     file: Option<File>,
     /// Whether it was made here.
     new: bool,
+    folders: Folders,
 }
 
 impl Reserved {
     /// `runs/STEM-TIME.mcap`, or the next name that is free: `runs/STEM-TIME-2.mcap`.
     pub(super) fn named(stem: &str) -> anyhow::Result<Reserved> {
-        let stem = format!("{stem}-{}", compact_utc(unix_seconds()));
+        let stem = format!("{stem}-{}", Utc::of(unix_seconds()).compact());
         let folder = Path::new("runs");
-        make_folder(folder)?;
+        let folders = Folders::make(folder)?;
         for n in 1..=TRIES {
             let name = match n {
                 1 => format!("{stem}.mcap"),
@@ -51,7 +82,10 @@ impl Reserved {
                         folder.display()
                     ));
                 }
-                Ok(reserved) => return Ok(reserved),
+                Ok(mut reserved) => {
+                    reserved.folders = folders;
+                    return Ok(reserved);
+                }
             }
         }
         anyhow::bail!("{TRIES} names for the run file already exist; name one with --out")
@@ -60,11 +94,15 @@ impl Reserved {
     /// The file that was asked for with `option`. An older run stays, unless it is to be replaced; what is no run file always
     /// does.
     pub(super) fn asked(path: &Path, option: &str, replace: bool) -> anyhow::Result<Reserved> {
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            make_folder(folder)?;
-        }
+        let folders = match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            Some(folder) => Folders::make(folder)?,
+            None => Folders::default(),
+        };
         match Reserved::new(path) {
-            Ok(reserved) => return Ok(reserved),
+            Ok(mut reserved) => {
+                reserved.folders = folders;
+                return Ok(reserved);
+            }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(cannot_create(path, error).into()),
         }
@@ -103,6 +141,7 @@ impl Reserved {
             path: path.to_owned(),
             file: Some(file),
             new: false,
+            folders,
         })
     }
 
@@ -115,6 +154,7 @@ impl Reserved {
             file: Some(file),
             path: path.to_owned(),
             new: true,
+            folders: Folders::default(),
         })
     }
 
@@ -184,15 +224,6 @@ fn cannot_create(path: &Path, error: std::io::Error) -> RecordError {
     }
 }
 
-fn make_folder(folder: &Path) -> Result<(), WrongUse> {
-    std::fs::create_dir_all(folder).map_err(|error| {
-        WrongUse(format!(
-            "cannot create the folder {} for the run file: {error}; name a path in a writable folder with --out",
-            folder.display()
-        ))
-    })
-}
-
 /// What a file that is there already has in it.
 enum Contents {
     Nothing,
@@ -215,26 +246,6 @@ pub(super) fn unix_seconds() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs())
-}
-
-/// `20261121-140509`: UTC, by the civil-from-days algorithm of Howard Hinnant.
-pub(super) fn compact_utc(unix_seconds: u64) -> String {
-    let (days, second) = (unix_seconds / 86_400, unix_seconds % 86_400);
-    let z = days as i64 + 719_468;
-    let era = z.div_euclid(146_097);
-    let doe = z.rem_euclid(146_097);
-    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
-    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    let mp = (5 * doy + 2) / 153;
-    let day = doy - (153 * mp + 2) / 5 + 1;
-    let month = if mp < 10 { mp + 3 } else { mp - 9 };
-    let year = yoe + era * 400 + i64::from(month <= 2);
-    format!(
-        "{year:04}{month:02}{day:02}-{:02}{:02}{:02}",
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    )
 }
 
 /// Whether a file is a run file, by how it begins.
@@ -269,13 +280,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn run_files_are_named_by_utc_time() {
-        assert_eq!(compact_utc(0), "19700101-000000");
-        assert_eq!(compact_utc(951_826_145), "20000229-120905");
-        assert_eq!(compact_utc(1_795_270_000), "20261121-140640");
-    }
-
-    #[test]
     fn a_name_is_taken_when_it_is_chosen_and_given_back_where_nothing_is_recorded() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("below/run.mcap");
@@ -284,6 +288,19 @@ mod tests {
         assert!(taken.contains("another run"), "{taken}");
         drop(first);
         assert!(!path.exists());
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            0,
+            "nor its folder"
+        );
+        // A folder that holds something, or that was there, stays.
+        let deep = folder.path().join("a/b/run.mcap");
+        let first = Reserved::asked(&deep, "--out", false).unwrap();
+        std::fs::write(folder.path().join("a/note"), "").unwrap();
+        drop(first);
+        assert!(folder.path().join("a").exists() && !folder.path().join("a/b").exists());
+        drop(Reserved::asked(&folder.path().join("a/run.mcap"), "--out", false).unwrap());
+        assert!(folder.path().join("a").exists());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::detector::network::stem;
 use crate::detector::propose::propose;
 use crate::engine::network;
 use crate::scenario::Shapes;
+use crate::shell;
 use crate::written::root_name;
 
 /// The scenario of a network, which runs on made inputs, or of a spec, which runs on made scenes, in a closed loop; none where the
@@ -30,11 +31,12 @@ pub(super) fn scenario_of(path: &Path, shapes: Option<&Shapes>) -> Result<Option
         ending.to_ascii_lowercase().as_str(),
         "mcap" | "plan" | "engine" | "trt"
     ) {
-        let shown = path.display();
+        let (shown, typed) = (path.display(), shell::path(path));
         let way = match ending {
-            "mcap" => format!("this is a run; its summary: jetlag report {shown}"),
+            "mcap" => format!("this is a run; its summary: jetlag report {typed}"),
             _ => format!(
-                "a plan runs as part of a detector: name it in a scenario, backend: TensorRt(plans: [\"{shown}\"]); or look into it: jetlag inspect {shown}"
+                "a plan runs as part of a detector: name it in a scenario, backend: TensorRt(plans: [{:?}]); or look into it: jetlag inspect {typed}",
+                path.to_string_lossy()
             ),
         };
         return Err(WrongUse(format!("{shown}: {way}")));
@@ -80,8 +82,9 @@ pub(super) fn hint(path: &Path) -> Option<String> {
     let looks = match propose(&facts).into_iter().next() {
         Some(best) if best.has_spec() => {
             format!(
-                "; it looks like {}, and `jetlag init {shown}` writes its spec",
-                best.family
+                "; it looks like {}, and `jetlag init {}` writes its spec",
+                best.family,
+                shell::path(path)
             )
         }
         _ => String::new(),

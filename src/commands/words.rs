@@ -72,7 +72,7 @@ pub(super) fn or_newest(mut args: ReportArgs) -> anyhow::Result<ReportArgs> {
 }
 
 /// The run file of a folder that was written last.
-fn newest(folder: &Path) -> Option<PathBuf> {
+pub(super) fn newest(folder: &Path) -> Option<PathBuf> {
     let runs = std::fs::read_dir(folder).ok()?.filter_map(|entry| {
         let path = entry.ok()?.path();
         let facts = path.metadata().ok()?;

@@ -16,6 +16,7 @@ pub mod unpack;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::shell;
 use crate::units::Bytes;
 
 /// When this program is to end.
@@ -48,7 +49,7 @@ pub enum RunThere {
 impl RunThere {
     /// What to know of it and what to do, for people.
     pub fn sentence(self, host: &str) -> Option<String> {
-        let fetch = format!("jetlag deploy {host} --fetch");
+        let fetch = format!("jetlag deploy {} --fetch", shell::word(host));
         Some(match self {
             RunThere::Unknown => return None,
             RunThere::NotBegun => "nothing was started on the board; run the same command again".to_owned(),
@@ -178,7 +179,8 @@ pub enum DeployError {
     },
     /// A run is under way on the board.
     #[error(
-        "the run {name} is still running on {host}, and a second one would disturb it; wait for it with `jetlag deploy {host} --fetch` (Ctrl-C there stops it)"
+        "the run {name} is still running on {host}, and a second one would disturb it; wait for it with `jetlag deploy {} --fetch` (Ctrl-C there stops it)",
+        shell::word(.host)
     )]
     Busy {
         /// The board, as it was named on the command line.
@@ -187,7 +189,7 @@ pub enum DeployError {
         name: String,
     },
     /// There is nothing to fetch.
-    #[error("there is no run on {host} in {folder}; start one with `jetlag deploy {host} SCENARIO`")]
+    #[error("there is no run on {host} in {folder}; start one with `jetlag deploy {} SCENARIO`", shell::word(.host))]
     NoRun {
         /// The board, as it was named on the command line.
         host: String,

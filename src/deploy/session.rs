@@ -12,10 +12,11 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::part::Part;
 use super::screen::Screen;
-use super::ssh::{Call, Host, quote};
+use super::ssh::{Call, Host};
 use super::unpack::{self, UnpackError, Unpacked};
 use super::{DeployError, RunThere};
 use crate::scenario;
+use crate::shell;
 use crate::units::Bytes;
 
 /// Between two looks whether the run has ended.
@@ -167,7 +168,7 @@ impl<'a> RemoteRun<'a> {
         there: &mut RunThere,
     ) -> Result<RemoteRun<'a>, DeployError> {
         let run = RemoteRun::named(host, folder, name);
-        let command: Vec<String> = words.iter().map(|word| quote(word)).collect();
+        let command: Vec<String> = words.iter().map(|word| shell::quoted(word)).collect();
         let (rows, columns) = terminal.unwrap_or((0, 0));
         *there = RunThere::Beginning;
         let answer = host.ask(

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use super::{DeployError, Stop};
+use crate::shell;
 use crate::units::Bytes;
 
 /// What is asked of the board's shell.
@@ -131,7 +132,7 @@ impl Host {
             problem: format!("cannot store ssh's output: {error}"),
         })?;
         // The board's shell splits what ssh hands over, so each word is quoted for it.
-        let line: Vec<String> = remote.iter().map(|word| quote(word)).collect();
+        let line: Vec<String> = remote.iter().map(|word| shell::quoted(word)).collect();
         let child = Command::new("ssh")
             .args(&self.options)
             .arg("-T")
@@ -343,11 +344,6 @@ impl Drop for Call<'_> {
     }
 }
 
-/// A word as a POSIX shell reads it back.
-pub fn quote(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 fn last_line(said: &str) -> String {
     let last = said.lines().rev().find(|line| !line.trim().is_empty());
     last.map_or_else(|| "ssh printed nothing".to_owned(), |line| line.trim().to_owned())
@@ -376,20 +372,21 @@ fn remembered(said: &str) -> Option<&str> {
 /// ssh's words in short, and what to do.
 fn not_reached(host: &str, said: &str) -> (String, String) {
     let bare = host.rsplit('@').next().unwrap_or(host);
+    let asked = shell::word(host);
     let has = |phrase: &str| said.contains(phrase);
     if has("REMOTE HOST IDENTIFICATION HAS CHANGED") {
         let name = remembered(said);
         let said = "its host key differs from the one in ssh's known_hosts".to_owned();
-        let known = quote(name.unwrap_or(bare));
+        let known = shell::quoted(name.unwrap_or(bare));
         let fix = format!(
-            "if the board was reinstalled, run `ssh-keygen -R {known}` and then `ssh {host}` once to accept the new key; otherwise another machine answers at that address"
+            "if the board was reinstalled, run `ssh-keygen -R {known}` and then `ssh {asked}` once to accept the new key; otherwise another machine answers at that address"
         );
         return (said, fix);
     }
     let fix = if has("Host key verification failed") {
-        format!("run `ssh {host}` once and accept its key")
+        format!("run `ssh {asked}` once and accept its key")
     } else if has("Permission denied") || has("Too many authentication failures") {
-        format!("copy your key there with `ssh-copy-id {host}`, or name the right user as USER@HOST")
+        format!("copy your key there with `ssh-copy-id {asked}`, or name the right user as USER@HOST")
     } else if has("Could not resolve hostname") {
         "check the name, or use its address".to_owned()
     } else if has("Connection refused") {
@@ -397,7 +394,7 @@ fn not_reached(host: &str, said: &str) -> (String, String) {
     } else if has("timed out") || has("No route to host") || has("Network is unreachable") {
         "check that it is running and on this network".to_owned()
     } else {
-        format!("find out with `ssh -v {host}`")
+        format!("find out with `ssh -v {asked}`")
     };
     (last_line(said), fix)
 }
@@ -405,24 +402,6 @@ fn not_reached(host: &str, said: &str) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_shell_reads_a_quoted_word_back_as_it_was() {
-        for word in [
-            "plain",
-            "",
-            "a b",
-            "it's",
-            "$HOME `x` \\ \"q\" *",
-            "tab\tnew\nline",
-        ] {
-            let output = Command::new("sh")
-                .args(["-c", &format!("printf %s {}", quote(word))])
-                .output()
-                .unwrap();
-            assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
-        }
-    }
 
     #[test]
     fn a_full_disk_is_known_by_what_the_board_says() {

@@ -13,6 +13,7 @@ use crate::backend::{NetworkSource, Program, Step, TensorSpec};
 use crate::engine::network::{self, NetworkError, NetworkFacts, NoFacts, Port};
 use crate::nearest::nearest;
 use crate::scenario::{Fill, MadeInputs, made};
+use crate::shell;
 use crate::source::{ContentKind, Frame};
 use crate::tensor::{ElementType, HostTensor, MAX_RANK, Shape, TensorSet};
 use crate::written::{Node, Read, Reader, Rules};
@@ -273,8 +274,9 @@ fn spelling(open: &[&Port]) -> String {
         .collect();
     let shapes = shapes.join(",");
     format!(
-        "dynamic dimensions without a size: {}; give each a number: --shapes {shapes}, or in a file shapes: \"{shapes}\"",
-        named.join("; ")
+        "dynamic dimensions without a size: {}; give each a number: --shapes {}, or in a file shapes: {shapes:?}",
+        named.join("; "),
+        shell::word(&shapes)
     )
 }
 

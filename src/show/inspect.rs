@@ -1,11 +1,13 @@
 //! What a file holds, as text: networks, detectors, time per node. Renders; the facts come from elsewhere.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use crate::backend::NodeTime;
 use crate::detector::Detector;
 use crate::detector::propose::{Draft, Proposal};
 use crate::engine::network::{NetworkFacts, Port};
+use crate::shell;
 use crate::source::ContentKind;
 use crate::units::{Bytes, Nanos};
 
@@ -45,9 +47,10 @@ pub fn network(name: &str, facts: &NetworkFacts) -> String {
     out
 }
 
-/// What a network may be, best first, as text; `name` is its file.
-pub fn looks_like(name: &str, proposals: &[Proposal]) -> String {
+/// What a network may be, best first, as text.
+pub fn looks_like(file: &Path, proposals: &[Proposal]) -> String {
     let mut out = String::new();
+    let name = shell::path(file);
     for (number, proposal) in proposals.iter().enumerate() {
         let begin = if number == 0 { "looks like" } else { "or like" };
         let _ = writeln!(out, "\n  {begin} {}", proposal.sentence());

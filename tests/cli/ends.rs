@@ -132,10 +132,16 @@ fn a_full_disk_ends_the_run_with_a_sentence() {
         "the cause is said once: {said}"
     );
 
-    for absent in ["absent.mcap", "."] {
-        let output = run(&["report", absent], folder.path());
-        assert_refused(&output, 1, &[absent, "runs/*.mcap"]);
-    }
+    let absent = run(&["report", "absent.mcap"], folder.path());
+    assert_refused(&absent, 2, &["absent.mcap", "runs/*.mcap"]);
+    // A folder is not taken for a misspelt one; the run in it is named.
+    std::fs::create_dir(folder.path().join("kept")).unwrap();
+    let empty = run(&["report", "kept"], folder.path());
+    assert_refused(&empty, 2, &["kept is a folder, and no run file (.mcap) is in it"]);
+    assert!(!stderr(&empty).contains("did you mean"), "{}", stderr(&empty));
+    std::fs::write(folder.path().join("kept/a.mcap"), "").unwrap();
+    let full = run(&["report", "kept"], folder.path());
+    assert_refused(&full, 2, &["kept is a folder", "the newest is kept/a.mcap"]);
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn inspect_tells_runs_networks_and_detectors_apart() {
     );
     for absent in ["absent.onnx", "absent.txt"] {
         let output = run(&["inspect", absent], folder.path());
-        assert_refused(&output, 1, &[absent, "does not exist"]);
+        assert_refused(&output, 2, &[absent, "does not exist"]);
     }
 }
 

@@ -223,7 +223,7 @@ fn a_tenant_that_produces_nothing_closes_every_gate() {
     let path = scenario(
         folder.path(),
         &format!(
-            "Scenario(name: \"broken\", duration: \"300ms\", warmup: \"0s\", expect: [\"camera.dropped >= 0\"], tenants: \
+            "Scenario(name: \"broken\", duration: \"300ms\", warmup: \"0s\", expect: [\"camera.dropped < 5\"], tenants: \
              [Tenant(name: \"camera\", detector: \"builtin:camera\", backend: Cpu(threads: 1), source: Images({images:?}), \
              arrival: Periodic(hz: 50))])"
         ),
@@ -253,7 +253,7 @@ fn a_tenant_that_produces_nothing_closes_every_gate() {
     };
     let found = ends(&suites[0]);
     assert_eq!(found[0], ("camera produced frames", "failure"));
-    assert_eq!(found[1], ("camera.dropped >= 0", "error"));
+    assert_eq!(found[1], ("camera.dropped < 5", "error"));
 }
 
 #[test]
@@ -412,6 +412,22 @@ fn watts_of_a_board_are_a_gate() {
         "{below}"
     );
     assert_refused(&report("15", "text"), 2, &["--budget", "W or mW"]);
+    let annotated = |budget: &str| stdout(&report(budget, "github"));
+    let exceeded = annotated("1mW");
+    assert!(
+        exceeded
+            .lines()
+            .any(|line| line.starts_with("::warning ") && line.contains("%3A budget "))
+            && exceeded.contains("was above it for 100 %25 of the time")
+            && exceeded.contains("the longest moment began at"),
+        "{exceeded}"
+    );
+    let kept = annotated("1kW");
+    assert!(
+        kept.contains("::notice title=jetlag%3A watts%3A budget 1000.0 W::")
+            && kept.contains("was never above it"),
+        "{kept}"
+    );
 }
 
 #[test]
@@ -429,6 +445,15 @@ fn where_there_is_no_sensor_the_budget_and_the_expectation_say_so() {
     let text = stdout(&report);
     assert!(
         text.contains("BUDGET 15.00 W") && text.contains("cannot be judged"),
+        "{text}"
+    );
+    let annotated = run(
+        &["report", "gate.mcap", "--budget", "15W", "--format", "github"],
+        folder.path(),
+    );
+    let text = stdout(&annotated);
+    assert!(
+        text.contains("::warning title=jetlag%3A gate%3A budget 15.00 W::cannot be judged: "),
         "{text}"
     );
     let refused = run(

@@ -115,7 +115,7 @@ fn networks_that_are_none_give_the_reason_and_the_place() {
         std::fs::write(&network, &good[..good.len() / 2]).unwrap();
         assert_refused(
             &build(&library, &cache, &args),
-            1,
+            2,
             &["bad.onnx is incomplete or damaged"],
         );
 
@@ -126,13 +126,13 @@ fn networks_that_are_none_give_the_reason_and_the_place() {
             "bad.onnx is incomplete or damaged",
             "a node claims 31138512896 bytes",
         ];
-        assert_refused(&build(&library, &cache, &args), 1, &refused);
+        assert_refused(&build(&library, &cache, &args), 2, &refused);
         let nested = (0..20_000).fold(Vec::new(), |graph, _| within(1, &within(5, &within(6, &graph))));
         std::fs::write(&network, within(7, &nested)).unwrap();
-        assert_refused(&build(&library, &cache, &args), 1, &["more than 100 deep"]);
+        assert_refused(&build(&library, &cache, &args), 2, &["more than 100 deep"]);
 
         std::fs::write(&network, b"").unwrap();
-        assert_refused(&build(&library, &cache, &args), 1, &["bad.onnx"]);
+        assert_refused(&build(&library, &cache, &args), 2, &["bad.onnx"]);
 
         let frob = String::from_utf8_lossy(b"Frob").into_owned();
         std::fs::write(&network, renamed(&good, b"Conv", frob.as_bytes())).unwrap();
@@ -412,7 +412,7 @@ fn a_plan_that_is_damaged_or_no_plan_is_told_in_words() {
             .unwrap()
     };
     let output = inspect();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
         text.contains("does not match its manifest, so it is damaged"),
@@ -420,7 +420,7 @@ fn a_plan_that_is_damaged_or_no_plan_is_told_in_words() {
     );
     std::fs::remove_file(folder.path().join("camera.plan.json")).unwrap();
     let output = inspect();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(
         text.contains("the plan has no manifest") && text.contains("not loaded"),

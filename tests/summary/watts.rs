@@ -222,6 +222,35 @@ fn a_rail_that_is_not_there_is_answered_with_those_that_are_and_a_missing_total_
 }
 
 #[test]
+fn a_name_that_several_rails_have_is_not_one_of_them() {
+    let of = |source: &str| line(source, "VDD_IN", RailRole::Unknown, busy);
+    let expect = [
+        "power.VDD_IN.mean < 1kW",
+        "power.ina3221/VDD_IN.mean < 1kW",
+        "power.tegrastats/VDD_IN.mean < 1kW",
+    ];
+    let summary = summary(&[of("ina3221"), of("tegrastats")], 60, &expect);
+    let holds: Vec<bool> = summary.expectations.iter().map(|result| result.holds).collect();
+    assert_eq!(holds, [false, true, true]);
+    let said = undecided(&summary);
+    assert!(
+        said[0]
+            .0
+            .contains("`VDD_IN` names 2 rails here (ina3221/VDD_IN, tegrastats/VDD_IN)"),
+        "{said:?}"
+    );
+    // Of NVML's lines of a card, the one that reads at once is the rail.
+    let of = |ending: &str, watts| line("nvml", ending, RailRole::Unknown, watts);
+    let lines = [
+        of("gpu0_power_average", |_| Some(2_000.0)),
+        of("gpu0_power_instant", |_| Some(1_000.0)),
+        of("gpu1_power_instant", |_| Some(3_000.0)),
+    ];
+    let summary = self::summary(&lines, 60, &["power.gpu0.mean <= 1W"]);
+    assert!(summary.expectations[0].holds, "{:?}", summary.expectations);
+}
+
+#[test]
 fn what_was_seen_for_a_part_of_the_time_can_break_a_line_and_not_keep_it() {
     let half = |t: f64| (t < 30.0).then_some(20_000.0);
     let lines = [

@@ -179,6 +179,33 @@ fn where_a_launch_replaces_another_nothing_of_the_other_is_left_but_what_is_not_
 }
 
 #[test]
+fn a_command_that_does_not_start_leaves_no_folder() {
+    if app().is_none() {
+        return;
+    }
+    for options in [
+        &["-np", "2"][..],
+        &["-np", "2", "-o", "deep/er"],
+        &["-o", "deep/er/a.mcap"],
+        &[],
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let never = jetlag(
+            &[&["trace"], options, &["--", "/no/such"]].concat(),
+            folder.path(),
+        )
+        .env("JETLAG_INJECTION", super::library())
+        .env_remove("CUDA_INJECTION64_PATH")
+        .env_remove("NVTX_INJECTION64_PATH")
+        .output()
+        .unwrap();
+        assert_refused(&never, 127, &["/no/such"]);
+        let left = std::fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(left, 0, "{options:?}");
+    }
+}
+
+#[test]
 fn copies_that_cannot_be_started_or_placed_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("out"), "a file").unwrap();

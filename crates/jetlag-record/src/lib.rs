@@ -37,9 +37,11 @@ mod phase;
 pub mod reader;
 pub mod scenario;
 mod schema;
+pub mod shell;
 mod signal;
 mod strings;
 pub mod units;
+mod utc;
 pub mod wire;
 pub mod writer;
 
@@ -62,4 +64,5 @@ pub use schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO, SCHEMA_MINOR};
 pub use signal::{
     Averaging, IDLE_WINDOW, RECORDING_WINDOW, RailRole, SampleRecord, SignalRecord, WindowRecord,
 };
+pub use utc::Utc;
 pub use writer::{RecordError, RunWriter};

@@ -1,12 +1,13 @@
 //! The known name that a person most likely meant. Pure, and shared by everything that reads what people write.
 
 /// The entry of `known` that was probably meant by `found`: within a few typing errors, in any case, or starting with
-/// it.
+/// it; never `found` itself.
 pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Names are short; a long text is no slip, and the distance costs the product of the lengths.
     if found.len() > 64 {
         return None;
     }
+    let asked = found;
     let found = found.to_lowercase();
     let slips = match found.chars().count() {
         0 => return None,
@@ -16,6 +17,8 @@ pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     };
     known
         .into_iter()
+        // Who asks has the name already: that is no answer.
+        .filter(|name| *name != asked)
         .filter_map(|name| {
             let lower = name.to_lowercase();
             let distance = strsim::osa_distance(&found, &lower);
@@ -40,6 +43,7 @@ mod tests {
             ("detect", Some("detector")),
             ("hx", Some("hz")),
             ("rate", None),
+            ("hz", None),
             ("", None),
         ] {
             assert_eq!(nearest(found, fields), meant, "{found}");

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use crate::analysis::Summary;
 use crate::analysis::compare::{Comparison, LimitResult};
-use crate::analysis::summary::{EnergySummary, ExpectationResult, TenantSummary};
+use crate::analysis::summary::{EnergySummary, ExpectationResult, PowerBudget, TenantSummary};
 use crate::compare::sentence;
 use crate::record::Finding;
 use crate::text::number::{or_unknown, percent, short};
@@ -72,10 +72,41 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
             &in_a_line(tenant),
         )?;
     }
+    if let Some(budget) = &summary.budget {
+        let (kind, message) = against(budget);
+        let title = format!("{run}: budget {} W", short(budget.limit_mw / 1e3));
+        annotate(kind, &title, &message)?;
+    }
     if let Some(energy) = &summary.energy {
         annotate(Kind::Notice, &format!("{run}: power"), &power(energy))?;
     }
     Ok(())
+}
+
+/// A power budget: a warning where it was exceeded or nothing is known. It does not fail a run; `expect` does that.
+fn against(budget: &PowerBudget) -> (Kind, String) {
+    let (Some(share), Some(above), Some(covered)) = (budget.share_above, budget.above_s, budget.covered)
+    else {
+        let why = budget.withheld.as_deref().unwrap_or("there is no total");
+        return (Kind::Warning, format!("cannot be judged: {why}"));
+    };
+    let of = budget.of.unwrap_or("total");
+    let seen = match covered < 0.99 {
+        true => format!(", as far as it was measured ({} of the run)", percent(covered)),
+        false => String::new(),
+    };
+    let Some(longest) = budget.moments.first() else {
+        return (Kind::Notice, format!("{of} was never above it{seen}"));
+    };
+    let message = format!(
+        "{of} was above it for {} of the time ({} s){seen}; the longest moment began at {} s and lasted {} s, with a peak of {} W",
+        percent(share),
+        short(above),
+        short(longest.at_s),
+        short(longest.length_s),
+        short(longest.peak_mw / 1e3)
+    );
+    (Kind::Warning, message)
 }
 
 /// Writes the annotations of a comparison: an error for each limit that is passed, a notice for each figure.

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use crate::analysis::Summary;
 use crate::analysis::summary::{ExpectationResult, TenantSummary};
 use crate::github::{broken, in_a_line, undecided};
-use crate::record::{Finding, Manifest};
+use crate::record::{Finding, Manifest, Utc};
 
 /// How a case ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,7 +166,7 @@ fn element(
         text,
         "  <testsuite name=\"{name}\" timestamp=\"{}\" hostname=\"localhost\" tests=\"{}\" failures=\"{}\" errors=\"{}\" \
          time=\"{seconds:.3}\" package=\"jetlag\" id=\"{number}\">",
-        timestamp(unix_seconds),
+        Utc::of(unix_seconds).iso(),
         cases.len(),
         count(|end| matches!(end, End::Failed(_))),
         count(|end| matches!(end, End::Unknown(_))),
@@ -239,35 +239,9 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-/// `2026-11-21T14:05:09`: UTC, by the civil-from-days algorithm of Howard Hinnant.
-fn timestamp(unix_seconds: u64) -> String {
-    let (days, second) = (unix_seconds / 86_400, unix_seconds % 86_400);
-    let z = i64::try_from(days).unwrap_or(i64::MAX / 2) + 719_468;
-    let era = z.div_euclid(146_097);
-    let doe = z.rem_euclid(146_097);
-    let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
-    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    let mp = (5 * doy + 2) / 153;
-    let day = doy - (153 * mp + 2) / 5 + 1;
-    let month = if mp < 10 { mp + 3 } else { mp - 9 };
-    let year = yoe + era * 400 + i64::from(month <= 2);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",
-        second / 3600,
-        second / 60 % 60,
-        second % 60
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_utc_without_a_zone() {
-        assert_eq!(timestamp(0), "1970-01-01T00:00:00");
-        assert_eq!(timestamp(951_826_145), "2000-02-29T12:09:05");
-    }
 
     #[test]
     fn what_xml_cannot_hold_is_replaced_and_the_rest_is_escaped() {

@@ -18,7 +18,7 @@ pub mod table;
 pub mod text;
 pub mod trtexec;
 
-use jetlag_record::{self as record, nearest, scenario, units};
+use jetlag_record::{self as record, nearest, scenario, shell, units};
 
 /// How text may look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

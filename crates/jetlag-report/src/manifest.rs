@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::Style;
 use super::table::{Align, Grid, Ink};
 use crate::record::Manifest;
+use crate::shell;
 
 /// Writes the run's origin, its machine and its tenants' networks.
 pub fn write(manifest: &Manifest, out: &mut dyn Write, style: &Style) -> io::Result<()> {
@@ -18,7 +19,7 @@ pub fn write(manifest: &Manifest, out: &mut dyn Write, style: &Style) -> io::Res
             manifest.jetlag_version, manifest.schema_major, manifest.schema_minor
         ),
     );
-    row("command", manifest.command_line.join(" "));
+    row("command", shell::line(&manifest.command_line));
     if let Some(scenario) = manifest.scenario() {
         row("seed", scenario.seed.to_string());
         row("sharing", format!("{:?}", scenario.sharing));

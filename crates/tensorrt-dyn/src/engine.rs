@@ -425,8 +425,13 @@ impl Engine {
             .library()
             .value(selector.value(self.version()), selector.name())?;
         // The values are as many as the input has elements, which is known: shape inputs have static shapes.
-        let count = self.tensor_shape(input)?.iter().product::<i64>();
-        let count = usize::try_from(count).unwrap_or(0);
+        let count = self
+            .tensor_shape(input)?
+            .iter()
+            .try_fold(1_usize, |count, extent| {
+                count.checked_mul(usize::try_from(*extent).ok()?)
+            })
+            .unwrap_or(0);
         if self.object().has(&engine::GET_PROFILE_TENSOR_VALUES_V2) {
             let values = call!(
                 self.object(),

@@ -224,6 +224,14 @@ impl CpuBackend {
                 let known: Vec<&str> = names.iter().map(|(known, _)| known.as_str()).collect();
                 fail(super::unknown_input(&name, &known))
             })?;
+            let element = names[place].1;
+            if !is_taken(element) {
+                return Err(fail(format!(
+                    "its input `{name}` has type {}, which the runtime does not take. {}",
+                    element.name(),
+                    unsupported::way_out()
+                )));
+            }
             inputs.push((id, place));
         }
         let mut output_places = Vec::new();
@@ -299,6 +307,14 @@ impl Backend for CpuBackend {
             })
             .collect()
     }
+}
+
+/// Whether `view` shows the runtime tensors of this type.
+fn is_taken(element: ElementType) -> bool {
+    matches!(
+        element,
+        ElementType::F32 | ElementType::I32 | ElementType::I8 | ElementType::U8
+    )
 }
 
 /// A tensor of the host with the type that the runtime takes: it keeps all integers and flags in 32 bits.

@@ -247,7 +247,7 @@ impl Making<'_> {
                     is_on_device: !port.is_on_host,
                     is_on_host: port.is_on_host,
                 });
-            } else if self.tensors[place].bytes() < max_shape.len() * port.element.size() {
+            } else if self.tensors[place].bytes() < max_shape.len().saturating_mul(port.element.size()) {
                 problems.push(format!(
                     "its output `{}` of shape {max_shape} does not fit the detector's tensor of that name, of shape {}",
                     port.name, self.tensors[place].max_shape

@@ -43,7 +43,7 @@ impl Tensor {
             (ort::api().CreateTensorWithDataAsOrtValue)(
                 info.ptr(),
                 place.address as *mut c_void,
-                place.shape.len() * place.element.size(),
+                place.shape.len().saturating_mul(place.element.size()),
                 extents.as_ptr(),
                 dims.len(),
                 raw_element(place.element),

@@ -6,6 +6,7 @@ use super::library::describe;
 use crate::engine::manifest::{PlanManifest, Target};
 use crate::engine::options::{ComputeCapability, HardwareCompatibility};
 use crate::gpu::Device;
+use crate::shell;
 
 /// Why a plan cannot be loaded by `version` on `device`, naming both sides and the command that builds it anew;
 /// `None` if nothing speaks against it.
@@ -86,18 +87,9 @@ pub fn rebuild_command(manifest: &PlanManifest) -> String {
             }
             continue;
         }
-        words.push(quoted(argument));
+        words.push(shell::word(argument));
     }
     format!("build it here: jetlag {}", words.join(" "))
-}
-
-/// An argument as a shell takes it.
-fn quoted(argument: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@%".contains(c);
-    if !argument.is_empty() && argument.chars().all(is_plain) {
-        return argument.to_owned();
-    }
-    format!("'{}'", argument.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

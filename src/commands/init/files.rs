@@ -135,11 +135,27 @@ fn scenario_text(name: &str, detector: &str, kind: ContentKind, source: &str) ->
 /// # Errors
 /// No current folder, or a name that is not UTF-8.
 pub(super) fn from_folder(folder: &Path, file: &Path) -> anyhow::Result<String> {
-    let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
     let context = |path: &Path| format!("cannot find {}", path.display());
     let folder = real(folder).with_context(|| context(folder))?;
-    let file = real(file).with_context(|| context(file))?;
+    // A link keeps its own name: weights beside it are looked for where it lies.
+    let file = match (file.parent(), file.file_name()) {
+        (Some(parent), Some(name)) => real(parent).map(|parent| parent.join(name)),
+        _ => real(file),
+    }
+    .with_context(|| context(file))?;
     text_of(&relative(&folder, &file))
+}
+
+/// A path without links, as far as it exists: `..` leads out of the folder that a link leads to.
+fn real(path: &Path) -> std::io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    for there in path.ancestors() {
+        if let Ok(real) = there.canonicalize() {
+            let rest = path.strip_prefix(there).unwrap_or(Path::new(""));
+            return Ok(real.join(rest));
+        }
+    }
+    Ok(path)
 }
 
 /// Pure: both paths are absolute.

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::trial;
 use crate::backend::NetworkSource;
 use crate::detector::network::{self, NoInputs};
+use crate::detector::propose::{USUAL_SIDE, noted_size};
 use crate::engine::network::{NetworkFacts, Port};
 use crate::scenario::{MadeInputs, Shapes};
 use crate::tensor::TensorSet;
@@ -33,9 +34,6 @@ impl Observed {
     }
 }
 
-/// Side of an image where nothing says one.
-const USUAL_SIDE: usize = 640;
-
 /// Fills in what is open.
 ///
 /// # Errors
@@ -47,11 +45,12 @@ pub(super) fn complete(
 ) -> Result<Observed, NoInputs> {
     let mut shapes = given.cloned().unwrap_or_default();
     let mut guesses = Vec::new();
+    let noted = noted_size(facts);
     for port in &facts.inputs {
         if shapes.0.contains_key(&port.name) {
             continue;
         }
-        if let Some((extents, guess)) = guessed(port) {
+        if let Some((extents, guess)) = guessed(port, noted) {
             shapes.0.insert(port.name.clone(), extents);
             guesses.push(guess);
         }
@@ -86,23 +85,38 @@ fn is_open(port: &Port) -> bool {
     port.shape.is_empty() || port.shape.iter().any(|extent| extent.parse::<usize>().is_err())
 }
 
-/// A batch of one, and the usual size of an image; none where more is open, or nothing.
-fn guessed(port: &Port) -> Option<(Vec<usize>, String)> {
+/// A batch of one, and the size of an image that the exporter noted, else the usual one; none where more is open, or nothing.
+fn guessed(port: &Port, noted: Option<[usize; 2]>) -> Option<(Vec<usize>, String)> {
     let stated: Vec<Option<usize>> = port.shape.iter().map(|extent| extent.parse().ok()).collect();
     let (batch, rest) = stated.split_first()?;
     if stated.iter().all(Option::is_some) {
         return None;
     }
-    let is_image = matches!(rest, [Some(3), _, _] | [_, _, Some(3)]);
+    let [width, height] = noted.unwrap_or([USUAL_SIDE; 2]);
+    let usual = match rest {
+        [Some(3), _, _] => Some([3, height, width]),
+        [_, _, Some(3)] => Some([height, width, 3]),
+        _ => None,
+    };
     let is_batch_alone = rest.iter().all(Option::is_some);
-    if !is_image && !is_batch_alone {
-        return None;
-    }
     let mut extents = vec![batch.unwrap_or(1)];
-    extents.extend(rest.iter().map(|extent| extent.unwrap_or(USUAL_SIDE)));
-    let sides = match is_batch_alone {
-        true => "",
-        false => " and an image of 640 × 640 pixels",
+    let sides = match usual {
+        _ if is_batch_alone => {
+            extents.extend(rest.iter().flatten());
+            String::new()
+        }
+        Some(usual) => {
+            extents.extend(
+                rest.iter()
+                    .zip(usual)
+                    .map(|(extent, usual)| extent.unwrap_or(usual)),
+            );
+            match noted {
+                Some(_) => format!(" and the {width} × {height} pixels that the file notes as `imgsz`"),
+                None => format!(" and the usual {USUAL_SIDE} × {USUAL_SIDE} pixels"),
+            }
+        }
+        None => return None,
     };
     let guess = format!(
         "The network leaves `{}` [{}] open: a batch of one{sides} was taken; --shapes sets others.",
@@ -142,12 +156,16 @@ mod tests {
     use super::*;
 
     fn of(shape: &[&str]) -> Option<Vec<usize>> {
+        noting(shape, None)
+    }
+
+    fn noting(shape: &[&str], noted: Option<[usize; 2]>) -> Option<Vec<usize>> {
         let port = Port {
             name: "x".to_owned(),
             element: "float".to_owned(),
             shape: shape.iter().map(|extent| (*extent).to_owned()).collect(),
         };
-        guessed(&port).map(|(extents, _)| extents)
+        guessed(&port, noted).map(|(extents, _)| extents)
     }
 
     #[test]
@@ -157,6 +175,10 @@ mod tests {
         assert_eq!(of(&["1", "h", "w", "3"]), Some(vec![1, 640, 640, 3]));
         assert_eq!(of(&["n", "4"]), Some(vec![1, 4]));
         assert_eq!(of(&["1", "3", "320", "480"]), None, "nothing is open");
+        let noted = Some([416, 320]);
+        assert_eq!(noting(&["n", "3", "h", "w"], noted), Some(vec![1, 3, 320, 416]));
+        assert_eq!(noting(&["n", "h", "w", "3"], noted), Some(vec![1, 320, 416, 3]));
+        assert_eq!(noting(&["1", "3", "h", "640"], noted), Some(vec![1, 3, 320, 640]));
         assert_eq!(of(&["batch", "sequence"]), None);
         assert_eq!(of(&["1", "1", "num_pillars", "100"]), None);
     }

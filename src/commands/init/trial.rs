@@ -1,14 +1,13 @@
 //! A few frames through a proposal on the embedded backend: which order of colours and which scaling finds something.
 //!
-//! Nothing is timed, and no truth is known. More boxes, or surer ones, are not better: NanoDet finds four times as many with pixels that
-//! are scaled wrongly. So the family's usual variant stays where it finds anything in most frames; only where it does not, that one is
-//! taken whose boxes are most certain of themselves. What each found is told.
+//! Nothing is timed. `verdict` decides, and what each variant found is told.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use super::names::plain;
+use super::verdict::{Found, Tried, Verdict, decide};
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, BackendError, Program, Slot};
 use crate::clock::{Clock, RealClock};
@@ -25,10 +24,7 @@ use crate::units::Nanos;
 const MOST_FRAMES: usize = 4;
 /// After this no further frame is begun, so that of a slow network fewer are tried.
 const BUDGET: Nanos = Nanos::from_secs(20);
-/// Boxes of a frame that count, the best ones.
-const COUNTED: usize = 3;
-/// More boxes than this in one frame are noise.
-const MOST_BOXES: usize = 100;
+
 /// A few frames of a folder.
 pub(super) struct Frames {
     folder: PathBuf,
@@ -146,61 +142,6 @@ impl Bench {
     }
 }
 
-/// What a variant found in all frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Found {
-    frames: usize,
-    /// Frames with a box, and not so many that they are noise.
-    sensible: usize,
-    boxes: usize,
-    /// Sum of scores.
-    scores: f64,
-    merit: f64,
-}
-
-impl Found {
-    fn add(&mut self, scores: &[f32]) {
-        self.frames += 1;
-        self.sensible += usize::from((1..=MOST_BOXES).contains(&scores.len()));
-        self.boxes += scores.len();
-        self.scores += scores.iter().copied().map(f64::from).sum::<f64>();
-        self.merit += merit(scores);
-    }
-
-    fn words(&self) -> String {
-        match self.boxes {
-            0 => "nothing".to_owned(),
-            1 => format!("1 box, score {:.2}", self.scores),
-            boxes => format!("{boxes} boxes, mean score {:.2}", self.scores / boxes as f64),
-        }
-    }
-}
-
-/// How certain the best boxes of a frame, which come first, are of themselves: squares, so that one sure box is more than two vague
-/// ones. So many that they are noise are none.
-fn merit(scores: &[f32]) -> f64 {
-    if scores.len() > MOST_BOXES {
-        return 0.0;
-    }
-    let best = scores.iter().take(COUNTED);
-    best.map(|score| f64::from(*score).powi(2)).sum()
-}
-
-/// The variant to take: the first, which is the usual one, where it finds something in at least half of the frames; else the one with
-/// the most merit; none where nothing was found.
-fn best(all: &[Found]) -> Option<usize> {
-    let usual = all.first()?;
-    if usual.sensible > 0 && 2 * usual.sensible >= usual.frames {
-        return Some(0);
-    }
-    let (place, most) = all
-        .iter()
-        .map(|found| found.merit)
-        .enumerate()
-        .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
-    (most > 0.0).then_some(place)
-}
-
 /// A draft with every order of colours and every scaling, the family's own first.
 fn variants(draft: &CameraDraft) -> Vec<CameraDraft> {
     let mut all = vec![draft.clone()];
@@ -211,7 +152,9 @@ fn variants(draft: &CameraDraft) -> Vec<CameraDraft> {
                 scaling,
                 ..draft.clone()
             };
-            if !all.contains(&variant) {
+            let makes_same =
+                |other: &CameraDraft| other.colour == colour && other.scaling.makes_same_as(scaling);
+            if !all.iter().any(makes_same) {
                 all.push(variant);
             }
         }
@@ -267,20 +210,34 @@ fn try_all(
     }
     anyhow::ensure!(used > 0, "{} has no frame", frames.folder.display());
     let what = format!("{used} {} of {}", frames.words(), frames.folder.display());
-    let chosen = best(&found);
-    let mut lines = vec![match chosen {
-        None => format!(
-            "Tried on {what}: no colour order or scaling finds anything, so these are the family's usual ones."
-        ),
-        Some(0) => {
+    let tried: Vec<Tried> = variants
+        .iter()
+        .zip(&found)
+        .map(|(variant, found)| Tried {
+            colour: variant.colour,
+            scaling: variant.scaling,
+            found: *found,
+        })
+        .collect();
+    let verdict = decide(&tried);
+    let mut lines = vec![match verdict {
+        Verdict::Usual => {
             format!("Tried on {what}: the family's usual colour order and scaling find something, and stay.")
         }
-        Some(_) => format!(
-            "Tried on {what}: with the family's usual colour order and scaling hardly anything is found."
+        Verdict::Other(_) => format!(
+            "Tried on {what}: with the family's usual colour order and scaling hardly anything is found, and with these much more."
+        ),
+        Verdict::Undecided(doubt) => format!(
+            "Tried on {what}: undecided, so the family's usual colour order and scaling stay; {}.",
+            doubt.words()
         ),
     }];
     for (place, (variant, found)) in variants.iter().zip(&found).enumerate() {
-        let mark = if chosen == Some(place) { "   <- taken" } else { "" };
+        let mark = if verdict.place() == place {
+            "   <- taken"
+        } else {
+            ""
+        };
         if found.boxes > 0 || place == 0 {
             lines.push(format!("  {:<34} {}{mark}", label(variant), found.words()));
         }
@@ -289,7 +246,7 @@ fn try_all(
         .iter()
         .map(|line| line.replace(char::is_control, " "))
         .collect();
-    Ok((variants[chosen.unwrap_or(0)].clone(), lines))
+    Ok((variants[verdict.place()].clone(), lines))
 }
 
 /// What a detector finds in the frames, in a sentence.
@@ -315,44 +272,5 @@ pub(super) fn of_detector(mut detector: Detector, frames: &Frames) -> String {
     match try_frames() {
         Ok(found) => format!("in {what} it finds {}", found.words()),
         Err(error) => format!("{what} could not be tried: {error:#}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(scores: &[f32]) -> Found {
-        let mut found = Found::default();
-        found.add(scores);
-        found
-    }
-
-    #[test]
-    fn the_usual_variant_stays_where_it_finds_something() {
-        assert_eq!(
-            best(&[found(&[0.4]), found(&[0.9; 40])]),
-            Some(0),
-            "more boxes are not better"
-        );
-        assert_eq!(best(&[found(&[]), found(&[0.3]), found(&[0.5])]), Some(2));
-        assert_eq!(best(&[found(&[]), found(&[])]), None);
-        assert_eq!(best(&[]), None);
-        assert_eq!(
-            best(&[found(&[]), found(&[0.3]), found(&[0.3])]),
-            Some(1),
-            "the first of equals"
-        );
-        // In one frame of three there is something by chance.
-        let mut usual = found(&[0.3]);
-        usual.add(&[]);
-        usual.add(&[]);
-        assert_eq!(best(&[usual, found(&[0.9])]), Some(1));
-    }
-
-    #[test]
-    fn a_frame_full_of_boxes_counts_for_nothing() {
-        assert_eq!(best(&[found(&[0.9; 150]), found(&[0.5])]), Some(1));
-        assert_eq!(found(&[0.5, 0.7]).words(), "2 boxes, mean score 0.60");
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::{Reserved, TRIES, cannot_create};
+use super::{Folders, Reserved, TRIES, cannot_create};
 use crate::record::Manifest;
 use crate::record::writer::{RecordError, RunWriter};
 
@@ -17,6 +17,7 @@ pub(in crate::commands) struct AtOnce {
     path: PathBuf,
     /// Whether what is there is replaced.
     replace: bool,
+    _folders: Folders,
 }
 
 impl AtOnce {
@@ -34,8 +35,9 @@ impl AtOnce {
     }
 
     /// Dropped, it leaves everything as it was.
-    fn in_place_of(reserved: Reserved, replace: bool) -> AtOnce {
+    fn in_place_of(mut reserved: Reserved, replace: bool) -> AtOnce {
         AtOnce {
+            _folders: std::mem::take(&mut reserved.folders),
             path: reserved.path().to_owned(),
             // A file that was taken although nothing is to be replaced is empty, or a device.
             replace: replace || reserved.made().is_none(),

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::session::{Session, Tools};
 use crate::built;
 use crate::cli::SelftestGroup as Group;
-use crate::commands::run_path::compact_utc;
+use crate::record::Utc;
 use crate::show::selftest::{Fact, Verdict};
 
 /// An examination, with libraries that are slow to load.
@@ -57,7 +57,7 @@ pub(super) fn facts(examined: &Examined, unix_seconds: u64) -> Vec<Fact> {
         name: name.to_owned(),
         value,
     };
-    let stamp = compact_utc(unix_seconds);
+    let stamp = Utc::of(unix_seconds).compact();
     let mut facts = vec![
         fact("jetlag", built::version().to_owned()),
         fact("architecture", std::env::consts::ARCH.to_owned()),

@@ -17,8 +17,8 @@ use crate::board::Roots;
 use crate::cli::SelftestGroup;
 use crate::commands::outcome::WrongUse;
 use crate::commands::output::{print, say};
-use crate::commands::run_path::compact_utc;
 use crate::files;
+use crate::record::Utc;
 use crate::show::selftest::{self, Check, Outcome, Selftest, Verdict};
 use crate::shown::shown;
 
@@ -245,7 +245,7 @@ pub(super) fn report_file(
     let named = PathBuf::from(format!(
         "jetlag-selftest-{}-{}.txt",
         file_word(board),
-        compact_utc(unix_seconds)
+        Utc::of(unix_seconds).compact()
     ));
     let path = asked.map_or(named, Path::to_owned);
     let wrong = |problem: String| WrongUse(format!("{} {problem}", path.display()));

@@ -14,7 +14,8 @@ use crate::cli::TraceArgs;
 use crate::commands::export::{self, write_json};
 use crate::commands::outcome::WrongUse;
 use crate::commands::output::say;
-use crate::commands::run_path::{AtOnce, compact_utc, is_run_file, unix_seconds};
+use crate::commands::run_path::{AtOnce, Folders, is_run_file, unix_seconds};
+use crate::record::Utc;
 
 /// Says which GPUs a process sees.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
@@ -29,7 +30,7 @@ pub(super) fn run(args: &TraceArgs, library: &Path) -> anyhow::Result<u8> {
     let program = program(&args.command);
     let out = match &args.out {
         Some(out) => out.clone(),
-        None => Path::new("runs").join(format!("{program}-{}", compact_utc(unix_seconds()))),
+        None => Path::new("runs").join(format!("{program}-{}", Utc::of(unix_seconds()).compact())),
     };
     if out.is_file() {
         let problem = format!(
@@ -49,6 +50,8 @@ pub(super) fn run(args: &TraceArgs, library: &Path) -> anyhow::Result<u8> {
     }
     let [np, ng, go] = [(args.np, 1), (args.ng, 1), (args.go, 0)].map(|(said, else_)| said.unwrap_or(else_));
     let gpus = gpus(std::env::var(VISIBLE).ok().as_deref(), go, ng)?;
+    // Goes after what the copies made in it, if none of them starts.
+    let _made = Folders::make(&out)?;
     let (mut folders, mut starts) = (Vec::new(), Vec::new());
     for p in 0..np {
         for (g, gpu) in (go..).zip(&gpus) {

@@ -15,6 +15,7 @@ use crate::cli::TraceArgs;
 use crate::clock::{Clock, RealClock};
 use crate::commands::output::say;
 use crate::commands::run_path::AtOnce;
+use crate::shell;
 
 /// A start of the command, before and after.
 pub(super) struct Start {
@@ -115,7 +116,7 @@ fn tell(told: &Told, path: &Path, asked: &Asked<'_>) {
         count(told.processes as u64, "process", "processes"),
         count(told.batches, "batch", "batches"),
         count(told.ranges, "range", "ranges"),
-        path.display(),
+        shell::path(path),
         if told.is_traced { " --kernels" } else { "" },
     ));
 }

@@ -114,7 +114,7 @@ fn of_starts_at_once_one_begins_and_the_others_are_told_which() {
         .unwrap();
         let names = ["a", "b", "c", "d", "e"];
         let until = "until [ -e ../../end ]; do sleep 0.05; done";
-        let command = ["sh", "-c", until].map(quote).join(" ");
+        let command = ["sh", "-c", until].map(shell::quoted).join(" ");
         let starts = names.map(|name| {
             board
                 .call("start", &[name, "0", "0", &command])
@@ -234,7 +234,7 @@ fn every_character_of_an_argument_arrives_whatever_shell_the_board_has() {
     let all: String = (1..=127u8).map(char::from).collect();
     let word = format!("{all}\\0047$(touch owned)\\0047`touch owned`\\n\\c%s'\"");
     for board in BoardShell::each() {
-        let run = ["printf", "%s", &word].map(quote).join(" ");
+        let run = ["printf", "%s", &word].map(shell::quoted).join(" ");
         let started = board.call("start", &["r", "0", "0", &run]).output().unwrap();
         assert!(started.status.success(), "{:?}: {started:?}", board.shell);
         assert_eq!(

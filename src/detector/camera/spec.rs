@@ -87,7 +87,7 @@ pub struct InputSpec {
 }
 
 /// The widest and highest input that is taken; anything above is a slip of the pen.
-const LARGEST_SIDE: usize = 16_384;
+pub(in crate::detector) const LARGEST_SIDE: usize = 16_384;
 
 const CAMERA_FIELDS: &[&str] = &[
     "name",

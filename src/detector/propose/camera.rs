@@ -9,6 +9,7 @@ use super::seen::{Image, Seen, Tensor, cells, strides};
 use super::{Draft, Proposal};
 use crate::detector::camera::fit::{Align, FitSpec, Letterbox, Rounding};
 use crate::detector::camera::preprocess::Colour;
+use crate::detector::camera::spec::LARGEST_SIDE;
 
 /// A rule: what it makes of a network, if anything.
 pub(super) type Rule = fn(&Seen<'_>) -> Option<Proposal>;
@@ -69,9 +70,14 @@ fn with_head(
     image: &Image<'_>,
     draft: CameraDraft,
 ) -> Option<Proposal> {
-    let draft = match image.is_float {
-        true => Draft::Camera(Box::new(draft)),
-        false => Draft::TimeOnly(
+    let is_side = |side: usize| (1..=LARGEST_SIDE).contains(&side);
+    let draft = match (image.is_float, is_side(image.width) && is_side(image.height)) {
+        (true, true) => Draft::Camera(Box::new(draft)),
+        (true, false) => Draft::TimeOnly(format!(
+            "whose image of {} × {} pixels is not one that jetlag's preprocessing makes (1 to {LARGEST_SIDE} a side): time only",
+            image.width, image.height
+        )),
+        (false, _) => Draft::TimeOnly(
             "whose input is not float, as jetlag's preprocessing makes it: time only".to_owned(),
         ),
     };
@@ -202,9 +208,9 @@ fn yolov5_maps(seen: &Seen<'_>) -> Option<Proposal> {
         let [3, h, w, columns] = output.behind_batch()?[..] else {
             return None;
         };
-        let (stride, anchors) = ANCHORS
-            .iter()
-            .find(|(stride, _)| h * stride == image.height && w * stride == image.width)?;
+        let (stride, anchors) = ANCHORS.iter().find(|(stride, _)| {
+            h.checked_mul(*stride) == Some(image.height) && w.checked_mul(*stride) == Some(image.width)
+        })?;
         let of_this = columns.checked_sub(5).filter(|classes| *classes > 0)?;
         if *classes.get_or_insert(of_this) != of_this {
             return None;
@@ -347,8 +353,16 @@ fn nanodet_plus(seen: &Seen<'_>) -> Option<Proposal> {
         return None;
     };
     // Its grids are rounded up: 416 pixels are 7 cells of 64.
-    let cells = |stride: usize| image.width.div_ceil(stride) * image.height.div_ceil(stride);
-    let is_its = [8, 16, 32, 64].map(cells).iter().sum::<usize>() == rows;
+    let cells = |stride: usize| {
+        image
+            .width
+            .div_ceil(stride)
+            .checked_mul(image.height.div_ceil(stride))
+    };
+    let all = [8, 16, 32, 64]
+        .into_iter()
+        .try_fold(0_usize, |all, stride| all.checked_add(cells(stride)?));
+    let is_its = all == Some(rows);
     let classes = columns.checked_sub(32).filter(|classes| is_its && *classes > 0)?;
     let reasons = vec![said(
         output,

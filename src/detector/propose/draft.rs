@@ -1,5 +1,6 @@
 //! Proposals as specs in RON, with comments that say what the network's file does not.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use crate::detector::camera::classes::COCO80;
@@ -32,7 +33,7 @@ impl ClassNames {
         match self {
             ClassNames::Coco80 => "Coco80".to_owned(),
             ClassNames::OfTheFile(names) if names[..] == COCO80 => "Coco80".to_owned(),
-            ClassNames::OfTheFile(names) => list(&mut names.iter().cloned()),
+            ClassNames::OfTheFile(names) => list(&mut told_apart(names).into_iter()),
             ClassNames::MadeUp(1) => list(&mut std::iter::once("object".to_owned())),
             ClassNames::MadeUp(count) => list(&mut (0..*count).map(|class| format!("class-{class}"))),
         }
@@ -51,10 +52,39 @@ impl ClassNames {
     fn comment(&self) -> &'static str {
         match self {
             ClassNames::Coco80 => "80 classes are taken for COCO's.",
+            ClassNames::OfTheFile(names) if told_apart(names) != *names => {
+                "The names are in the network's file; those that are empty or repeated there got a number, since a spec needs names that differ."
+            }
             ClassNames::OfTheFile(_) => "The names are in the network's file.",
             ClassNames::MadeUp(_) => "The file has no names: replace these, in the network's order.",
         }
     }
+}
+
+/// Names of which none is empty or repeated, as a spec needs them.
+fn told_apart(names: &[String]) -> Vec<String> {
+    let mut taken: HashSet<String> = HashSet::new();
+    let own: HashSet<&String> = names.iter().collect();
+    let mut last = HashMap::new();
+    names
+        .iter()
+        .enumerate()
+        .map(|(class, name)| {
+            let is_empty = name.trim().is_empty();
+            if !is_empty && taken.insert(name.clone()) {
+                return name.clone();
+            }
+            let begin = if is_empty { "class" } else { name.as_str() };
+            let number = last.entry(begin.to_owned()).or_insert(class);
+            loop {
+                let numbered = format!("{begin}-{number}");
+                *number += 1;
+                if !own.contains(&numbered) && taken.insert(numbered.clone()) {
+                    return numbered;
+                }
+            }
+        })
+        .collect()
 }
 
 /// From pixels of 0 to 255 to what a network wants.
@@ -81,6 +111,12 @@ impl Scaling {
         Scaling::ImageNet,
         Scaling::ImageNetBytes,
     ];
+
+    /// Whether the values are the same, up to rounding.
+    pub fn makes_same_as(self, other: Scaling) -> bool {
+        let is_image_net = |scaling| matches!(scaling, Scaling::ImageNet | Scaling::ImageNetBytes);
+        self == other || is_image_net(self) && is_image_net(other)
+    }
 
     /// In words.
     pub fn words(self) -> &'static str {
@@ -170,7 +206,7 @@ impl CameraDraft {
         let _ = writeln!(out, "    classes: {},", self.classes.ron());
         let _ = writeln!(out, "    network: {network:?},");
         for line in evidence {
-            let _ = writeln!(out, "    // {line}");
+            let _ = writeln!(out, "    // {}", one_line(line));
         }
         let layout = match self.layout {
             Layout::Nchw => "",
@@ -205,6 +241,11 @@ impl CameraDraft {
     }
 }
 
+/// A comment ends with its line, and names of files and tensors may hold anything.
+pub fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
 fn fit(fit: FitSpec) -> String {
     let FitSpec::Letterbox(Letterbox { align, pad, rounding }) = fit else {
         return "Stretch".to_owned();
@@ -220,6 +261,26 @@ fn fit(fit: FitSpec) -> String {
     format!("Letterbox(align: {align}, pad: {pad}, rounding: {rounding})")
 }
 
+/// A network of a LiDAR detector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// From pillars to features.
+    Encoder,
+    /// From the canvas to the head's outputs.
+    Backbone,
+    /// All of it.
+    Whole,
+}
+
+/// A piece of a spec whose paths are not known yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Fields, in RON.
+    Fields(String),
+    /// The path of a network.
+    Path(Place),
+}
+
 /// A LiDAR detector as proposed; `networks` says how many it has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LidarDraft {
@@ -227,8 +288,8 @@ pub struct LidarDraft {
     pub classes: Vec<&'static str>,
     /// Range, pillars and limits, as fields of the spec.
     pub grid: String,
-    /// The networks' fields, with `{encoder}`, `{backbone}` or `{whole}` where a path goes.
-    pub networks: String,
+    /// The networks' fields.
+    pub networks: Vec<Piece>,
     /// The head, in RON.
     pub head: String,
     /// What the files do not say, each a sentence.
@@ -236,12 +297,22 @@ pub struct LidarDraft {
 }
 
 impl LidarDraft {
-    /// The spec over these networks: the places in `networks` and the paths that go there.
-    pub fn ron(&self, name: &str, networks: &[(&str, &str)], evidence: &[String]) -> String {
-        let mut parts = self.networks.clone();
-        for (place, path) in networks {
-            parts = parts.replace(place, &format!("{path:?}"));
-        }
+    /// The spec over these networks.
+    pub fn ron(&self, name: &str, networks: &[(Place, &str)], evidence: &[String]) -> String {
+        let path = |place: Place| {
+            networks
+                .iter()
+                .find(|(of, _)| *of == place)
+                .map_or("", |(_, path)| *path)
+        };
+        let parts: String = self
+            .networks
+            .iter()
+            .map(|piece| match piece {
+                Piece::Fields(text) => text.clone(),
+                Piece::Path(place) => format!("{:?}", path(*place)),
+            })
+            .collect();
         let mut out = String::from("Lidar(\n");
         let _ = writeln!(out, "    name: {name:?}, classes: {:?},", self.classes);
         for line in self
@@ -250,7 +321,7 @@ impl LidarDraft {
             .map(|line| (*line).to_owned())
             .chain(evidence.iter().cloned())
         {
-            let _ = writeln!(out, "    // {line}");
+            let _ = writeln!(out, "    // {}", one_line(&line));
         }
         let _ = writeln!(out, "    {}\n    {parts}\n    head: {},", self.grid, self.head);
         out += "    score_threshold: 0.4, nms: (iou: 0.1),\n)\n";

@@ -4,7 +4,7 @@
 //! configuration has (KITTI's, 432 × 496 pillars); of any other only the time can be had until somebody writes them.
 
 use super::camera::Rule;
-use super::draft::LidarDraft;
+use super::draft::{LidarDraft, Piece, Place};
 use super::seen::{Seen, Tensor};
 use super::{Draft, Proposal};
 
@@ -105,10 +105,16 @@ pub fn pair(encoder: &Part, backbone: &Part) -> Result<LidarDraft, String> {
     } else {
         ""
     };
-    let networks = format!(
-        "encoder: (\n        network: {{encoder}}, layout: {layout},\n        output: {output:?}, output_layout: {output_layout}, \
-         channels: {channels}{fixed},\n    ),\n    scatter: (tensor: {tensor:?}),\n    backbone: (network: {{backbone}}),"
-    );
+    let networks = vec![
+        Piece::Fields("encoder: (\n        network: ".to_owned()),
+        Piece::Path(Place::Encoder),
+        Piece::Fields(format!(
+            ", layout: {layout},\n        output: {output:?}, output_layout: {output_layout}, \
+             channels: {channels}{fixed},\n    ),\n    scatter: (tensor: {tensor:?}),\n    backbone: (network: "
+        )),
+        Piece::Path(Place::Backbone),
+        Piece::Fields("),".to_owned()),
+    ];
     kitti(*grid, *made_by, outputs, &limits, networks)
 }
 
@@ -118,7 +124,7 @@ fn kitti(
     maker: Maker,
     outputs: &Outputs,
     limits: &str,
-    networks: String,
+    networks: Vec<Piece>,
 ) -> Result<LidarDraft, String> {
     const GRID: [usize; 2] = [432, 496];
     let [nx, ny] = grid;
@@ -450,16 +456,20 @@ fn whole(seen: &Seen<'_>) -> Option<Proposal> {
         ""
     };
     let count = count.map_or(String::new(), |count| format!(", count: {:?}", count.name));
-    let networks = format!(
-        "whole: (\n        network: {{whole}},\n        input: Pillars(\n            layout: {layout},\n            cells: {:?}, cell_columns: {columns}{count}{fixed},\n        ),\n    ),",
-        cells.name
-    );
+    let networks = vec![
+        Piece::Fields("whole: (\n        network: ".to_owned()),
+        Piece::Path(Place::Whole),
+        Piece::Fields(format!(
+            ",\n        input: Pillars(\n            layout: {layout},\n            cells: {:?}, cell_columns: {columns}{count}{fixed},\n        ),\n    ),",
+            cells.name
+        )),
+    ];
     let limits = format!(
         "max_points: {max_points}, max_pillars: {},",
         pillars.unwrap_or(12_000)
     );
     // Its grid is not in the file; these networks halve it once.
-    let grid = outputs.cells.map(|cells| cells * 2);
+    let grid = outputs.cells.map(|cells| cells.saturating_mul(2));
     let draft = match kitti(grid, maker, &outputs, &limits, networks) {
         Ok(draft) => Draft::Lidar(Box::new(draft)),
         Err(why) => Draft::TimeOnly(format!("time only for now, since {why}")),

@@ -11,11 +11,12 @@ mod draft;
 mod lidar;
 mod seen;
 
-pub use draft::{CameraDraft, ClassNames, LidarDraft, Scaling};
+pub use draft::{CameraDraft, ClassNames, LidarDraft, Piece, Place, Scaling, one_line};
 pub use lidar::{Maker, Outputs, Part, pair};
 
 use crate::engine::network::NetworkFacts;
 use seen::Seen;
+pub use seen::USUAL_SIDE;
 
 /// One answer to what a network may be.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +73,11 @@ impl Proposal {
 /// Class names that a network's exporter wrote into the file, by number.
 pub fn class_names(facts: &NetworkFacts) -> Option<Vec<String>> {
     Seen::of(facts).names
+}
+
+/// Width and height of the image, as a network's exporter noted them in the file.
+pub fn noted_size(facts: &NetworkFacts) -> Option<[usize; 2]> {
+    seen::noted_size(facts)
 }
 
 /// A spec with more names would be larger than specs may be; no detector has them.

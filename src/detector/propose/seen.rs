@@ -1,6 +1,7 @@
 //! A network's inputs and outputs in the form that the rules look at.
 
 use crate::detector::camera::preprocess::Layout;
+use crate::detector::camera::spec::LARGEST_SIDE;
 use crate::engine::network::{NetworkFacts, Port};
 
 /// An input or output: an extent that the file leaves open is `None`.
@@ -35,13 +36,13 @@ pub(super) struct Seen<'a> {
     pub(super) task: Option<&'a str>,
 }
 
-/// Where a file leaves the size of the image open.
-const USUAL_SIDE: usize = 640;
+/// Side of an image where a file leaves it open and notes none.
+pub const USUAL_SIDE: usize = 640;
 
 impl<'a> Seen<'a> {
     pub(super) fn of(facts: &'a NetworkFacts) -> Self {
         let inputs: Vec<Tensor<'_>> = facts.inputs.iter().map(tensor).collect();
-        let size = facts.metadata.get("imgsz").and_then(|text| size(text));
+        let size = noted_size(facts);
         Seen {
             image: inputs.iter().find_map(|input| image(input, size)),
             inputs,
@@ -114,16 +115,27 @@ fn image<'a>(input: &Tensor<'a>, size: Option<[usize; 2]>) -> Option<Image<'a>> 
     })
 }
 
-/// `[480, 640]`, height first, as width and height.
+/// Width and height of the image, as the exporter noted them beside the graph.
+pub(super) fn noted_size(facts: &NetworkFacts) -> Option<[usize; 2]> {
+    facts.metadata.get("imgsz").and_then(|text| size(text))
+}
+
+/// `[480, 640]` or `(480, 640)`, height first, or `640`, as width and height.
 fn size(text: &str) -> Option<[usize; 2]> {
-    let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let text = text.trim();
+    let brackets = [('[', ']'), ('(', ')')];
+    let inner = brackets
+        .iter()
+        .find_map(|(begin, end)| text.strip_prefix(*begin)?.strip_suffix(*end))
+        .unwrap_or(text);
     let sides: Option<Vec<usize>> = inner.split(',').map(|side| side.trim().parse().ok()).collect();
-    match sides?[..] {
-        [height, width] if (1..=16_384).contains(&height) && (1..=16_384).contains(&width) => {
-            Some([width, height])
-        }
-        _ => None,
-    }
+    let (height, width) = match sides?[..] {
+        [height, width] => (height, width),
+        [side] => (side, side),
+        _ => return None,
+    };
+    let is_side = |side: usize| (1..=LARGEST_SIDE).contains(&side);
+    (is_side(height) && is_side(width)).then_some([width, height])
 }
 
 /// The values of a Python dictionary as it prints itself, `{0: 'person', 1: "driver's cab"}`, whose keys count from 0.
@@ -148,7 +160,10 @@ fn python_values(text: &str) -> Option<Vec<String>> {
 /// Cells of a grid: the input's size divided by the stride; none where it does not divide both.
 pub(super) fn cells(image: &Image<'_>, stride: usize) -> Option<usize> {
     let divides = image.width.is_multiple_of(stride) && image.height.is_multiple_of(stride);
-    divides.then(|| (image.width / stride) * (image.height / stride))
+    match divides {
+        true => (image.width / stride).checked_mul(image.height / stride),
+        false => None,
+    }
 }
 
 /// The sets of strides that detectors use, the usual one first.
@@ -165,8 +180,10 @@ const STRIDES: [&[usize]; 7] = [
 /// The strides whose cells, `boxes` each, are so many rows.
 pub(super) fn strides(image: &Image<'_>, rows: usize, boxes: usize) -> Option<&'static [usize]> {
     STRIDES.into_iter().find(|strides| {
-        let all: Option<usize> = strides.iter().map(|stride| cells(image, *stride)).sum();
-        all.is_some_and(|all| all > 0 && all * boxes == rows)
+        let all = strides
+            .iter()
+            .try_fold(0_usize, |all, stride| all.checked_add(cells(image, *stride)?));
+        all.is_some_and(|all| all > 0 && all.checked_mul(boxes) == Some(rows))
     })
 }
 
@@ -177,7 +194,11 @@ mod tests {
     #[test]
     fn what_exporters_write_beside_the_graph_is_read() {
         assert_eq!(size("[480, 640]"), Some([640, 480]));
-        assert_eq!(size("[0, 640]"), None);
+        assert_eq!(size("(480, 640)"), Some([640, 480]));
+        assert_eq!(size("640"), Some([640, 640]));
+        for wrong in ["[0, 640]", "[640", "", "[1, 2, 3]", "[640, 99999]"] {
+            assert_eq!(size(wrong), None, "{wrong}");
+        }
         let names = python_values("{0: 'person', 1: \"driver's cab\"}").unwrap();
         assert_eq!(names, ["person", "driver's cab"]);
         for wrong in ["", "{}", "{1: 'a'}", "{0: a}", "['a']", "{0: 'a"] {

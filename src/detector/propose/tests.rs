@@ -270,11 +270,17 @@ fn pointpillars_is_a_pair_or_one_network() {
     let draft = pair(&encoder, &backbone).unwrap();
     let text = draft.ron(
         "pp",
-        &[("{encoder}", "pfe.onnx"), ("{backbone}", "rpn.onnx")],
+        &[
+            (Place::Encoder, "{backbone}/pfe.onnx"),
+            (Place::Backbone, "{encoder}.onnx"),
+        ],
         &[],
     );
     assert!(
-        text.contains("Planes(") && text.contains("drop_empty: true"),
+        text.contains("Planes(")
+            && text.contains("drop_empty: true")
+            && text.contains("network: \"{backbone}/pfe.onnx\"")
+            && text.contains("network: \"{encoder}.onnx\""),
         "{text}"
     );
     builds(&text);
@@ -302,7 +308,11 @@ fn pointpillars_is_a_pair_or_one_network() {
         panic!("{:?}", best(&whole));
     };
     assert_eq!(draft.classes, ["Car", "Pedestrian", "Cyclist"]);
-    builds(&draft.ron("pp", &[("{whole}", "pointpillar.onnx")], &["5 boxes".to_owned()]));
+    builds(&draft.ron(
+        "pp",
+        &[(Place::Whole, "pointpillar.onnx")],
+        &["5 boxes".to_owned()],
+    ));
 }
 
 #[test]
@@ -342,4 +352,30 @@ fn a_number_of_classes_that_no_detector_has_is_no_proposal() {
             "{classes}"
         );
     }
+}
+
+#[test]
+fn sizes_whose_products_no_number_holds_fit_nothing() {
+    // Cells of 2^36 pixels a side at strides 8 and 16 are multiples of 2^64; those at stride 32 are these rows.
+    let side = 1_u64 << 36;
+    let image = format!("images:float:1,3,{side},{side}");
+    let rows = 1_u64 << 62;
+    for output in [format!("o:float:1,{rows},85"), format!("o:float:1,84,{rows}")] {
+        let facts = network(&[&image], &[&output]);
+        assert!(
+            propose(&facts).iter().all(|proposal| !proposal.has_spec()),
+            "{output}"
+        );
+    }
+    // Eight, 16 and 32 times these are 640 and a multiple of 2^64.
+    let maps = [(8, 61), (16, 60), (32, 59)].map(|(stride, bits)| {
+        let side = (1_u64 << bits) + 640 / stride;
+        format!("m{stride}:float:1,3,{side},{side},85")
+    });
+    let maps: Vec<&str> = maps.iter().map(String::as_str).collect();
+    assert!(
+        propose(&of_image(&maps))
+            .iter()
+            .all(|proposal| !proposal.has_spec())
+    );
 }

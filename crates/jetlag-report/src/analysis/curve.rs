@@ -29,11 +29,30 @@ impl Curve {
         }
     }
 
-    /// Without what touches zero: a clock at zero is a unit that is switched off.
-    pub(super) fn above_zero(mut self) -> Curve {
-        self.segments
-            .retain(|segment| segment.start > 0.0 && segment.end > 0.0);
-        self
+    /// Without the time at zero: a clock at zero is a unit that is switched off. Between a reading and a zero it is taken to be switched
+    /// halfway, and to keep its value until then.
+    pub(super) fn above_zero(self) -> Curve {
+        let on = |segment: Segment| {
+            let Segment { from, to, start, end } = segment;
+            let middle = from + Nanos((to - from).0 / 2);
+            match (start > 0.0, end > 0.0) {
+                (true, true) => Some(segment),
+                (true, false) => Some(Segment {
+                    to: middle,
+                    end: start,
+                    ..segment
+                }),
+                (false, true) => Some(Segment {
+                    from: middle,
+                    start: end,
+                    ..segment
+                }),
+                (false, false) => None,
+            }
+        };
+        Curve {
+            segments: self.segments.into_iter().filter_map(on).collect(),
+        }
     }
 
     /// The sum of curves, where all of them are.
@@ -256,7 +275,15 @@ mod tests {
     fn a_clock_that_is_off_counts_in_nothing() {
         let clock = [(0, 900.0), (100, 900.0), (200, 0.0), (300, 900.0), (400, 900.0)];
         let on = curve(clock, 400).above_zero();
-        assert_eq!((on.covered(), on.quantile(0.0)), (Nanos(200 * MS), Some(900.0)));
+        assert_eq!((on.covered(), on.quantile(0.0)), (Nanos(300 * MS), Some(900.0)));
+        // Off in every other reading, and lower in the second half.
+        let clock = (0..=40).map(|i| {
+            let mhz = if i < 20 { 1_200.0 } else { 600.0 };
+            (i * 100, if i % 2 == 0 { 0.0 } else { mhz })
+        });
+        let on = curve(clock, 4_000).above_zero();
+        assert_eq!(on.covered(), Nanos(2_000 * MS));
+        assert_eq!((on.mean(), on.highest()), (Some(900.0), Some(1_200.0)));
     }
 
     #[test]

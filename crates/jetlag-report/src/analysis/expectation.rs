@@ -33,6 +33,19 @@ pub(super) enum Of {
 }
 
 impl Of {
+    /// Whether its values are never below zero. Energy above idle may be, a temperature too, and a release that came early.
+    fn is_from_zero(&self) -> bool {
+        match self {
+            Of::Tenant(_, metric) => metric.is_from_zero(),
+            Of::Machine(metric) => metric.is_from_zero(),
+        }
+    }
+
+    /// Whether it is a share, which is never above one.
+    fn is_share(&self) -> bool {
+        matches!(self.unit(), Unit::Ratio)
+    }
+
     fn unit(&self) -> Unit {
         match self {
             Of::Tenant(_, metric) => metric.unit(),
@@ -86,7 +99,7 @@ const COMPARISONS: [(&str, Comparison); 5] = [
 pub enum ExpectationError {
     /// There is no comparison in it.
     #[error(
-        "`{text}` compares nothing: write TENANT.METRIC, one of < <= > >= ==, and a limit, such as \"camera.response.p99 < 33ms\""
+        "`{text}`: it compares nothing: write TENANT.METRIC, one of < <= > >= ==, and a limit, such as \"camera.response.p99 < 33ms\""
     )]
     NoComparison {
         /// The line of `expect`, as written.
@@ -105,7 +118,7 @@ pub enum ExpectationError {
         tenants: String,
     },
     /// A metric without a tenant before it.
-    #[error("`{text}` does not name a tenant: write `{example}`; the tenants are {tenants}")]
+    #[error("`{text}`: it names no tenant: write `{example}`; the tenants are {tenants}")]
     NoTenant {
         /// The line of `expect`, as written.
         text: String,
@@ -123,6 +136,26 @@ pub enum ExpectationError {
         figure: String,
         /// The figure whose name is nearest.
         nearest: Option<String>,
+    },
+    /// A figure of the machine without what it is of, or without its last word.
+    #[error("`{text}`: `{path}` is not complete: write {examples}")]
+    Incomplete {
+        /// The line of `expect`, as written.
+        text: String,
+        /// What stands before the comparison.
+        path: String,
+        /// What to write in its place.
+        examples: String,
+    },
+    /// A limit beyond all values that the figure can have.
+    #[error("`{text}`: it {}, since the figure is never {bound}; write another limit", if *.always { "always holds" } else { "can never hold" })]
+    SaysNothing {
+        /// The line of `expect`, as written.
+        text: String,
+        /// Whether every value keeps it.
+        always: bool,
+        /// Where the values end.
+        bound: &'static str,
     },
     /// A tenant of the scenario, but a metric that does not exist.
     #[error("`{text}`: there is no metric `{metric}`{}; the metrics are {}", did_you_mean(.nearest.as_deref()), metric_list())]
@@ -160,10 +193,18 @@ pub fn parse(text: &str, tenants: &[&str]) -> Result<Expectation, ExpectationErr
         text: text.to_owned(),
     })?;
     let of = subject(text, path, tenants)?;
+    let limit = parse_limit(text, limit, of.unit())?;
+    if let Some((always, bound)) = says_nothing(&of, comparison, limit) {
+        return Err(ExpectationError::SaysNothing {
+            text: text.to_owned(),
+            always,
+            bound,
+        });
+    }
     Ok(Expectation {
         text: text.to_owned(),
         comparison,
-        limit: parse_limit(text, limit, of.unit())?,
+        limit,
         of,
     })
 }
@@ -185,6 +226,13 @@ fn subject(text: &str, path: &str, tenants: &[&str]) -> Result<Of, ExpectationEr
                 nearest,
             });
         }
+        Some(Err(Unnamed::Incomplete(examples))) if split.is_err() => {
+            return Err(ExpectationError::Incomplete {
+                text: text.to_owned(),
+                path: path.to_owned(),
+                examples,
+            });
+        }
         Some(Err(Unnamed::Tenant(tenant))) if split.is_err() => {
             return Err(unknown_tenant(text, &tenant, tenants));
         }
@@ -195,7 +243,63 @@ fn subject(text: &str, path: &str, tenants: &[&str]) -> Result<Of, ExpectationEr
     Err(ExpectationError::UnknownMetric {
         text: text.to_owned(),
         metric: metric.to_owned(),
-        nearest: nearest(metric, names.iter().map(String::as_str)).map(str::to_owned),
+        nearest: meant(metric)
+            .or_else(|| nearest(metric, names.iter().map(String::as_str)).map(str::to_owned)),
+    })
+}
+
+/// What other tools call metrics, and what they are called here.
+const SYNONYMS: [(&str, &str); 6] = [
+    ("latency", "response"),
+    ("fps", "throughput"),
+    ("frame_rate", "throughput"),
+    ("drops", "dropped"),
+    ("misses", "missed"),
+    ("failures", "failed"),
+];
+
+/// The metric that was meant by a name that other tools have, or that lacks its statistic or its series.
+fn meant(metric: &str) -> Option<String> {
+    let (first, rest) = metric.split_once('.').unwrap_or((metric, ""));
+    let synonym = SYNONYMS.iter().find(|(name, _)| *name == first);
+    let first = synonym.map_or(first, |(_, ours)| ours);
+    let known = |name: &String| Metric::named(name).is_some();
+    let whole = match rest {
+        "" => first.to_owned(),
+        rest => format!("{first}.{rest}"),
+    };
+    let all = [
+        format!("{metric}.p99"),
+        format!("{first}.p99"),
+        format!("response.{metric}"),
+    ];
+    [whole].into_iter().chain(all).find(known)
+}
+
+/// Whether a line holds whatever a run is like, or never does; and where the figure's values end.
+fn says_nothing(of: &Of, comparison: Comparison, limit: f64) -> Option<(bool, &'static str)> {
+    use Comparison::{AtLeast, AtMost, Different, Equal, Greater, Less};
+    let below = match comparison {
+        Greater if limit < 0.0 => Some(true),
+        AtLeast if limit <= 0.0 => Some(true),
+        Less if limit <= 0.0 => Some(false),
+        AtMost | Equal if limit < 0.0 => Some(false),
+        Greater | AtLeast | Less | AtMost | Equal | Different => None,
+    };
+    let above = match comparison {
+        Less if limit > 1.0 => Some(true),
+        AtMost if limit >= 1.0 => Some(true),
+        Greater if limit >= 1.0 => Some(false),
+        AtLeast | Equal if limit > 1.0 => Some(false),
+        Greater | AtLeast | Less | AtMost | Equal | Different => None,
+    };
+    let below = below
+        .filter(|_| of.is_from_zero())
+        .map(|always| (always, "below 0"));
+    below.or_else(|| {
+        above
+            .filter(|_| of.is_share())
+            .map(|always| (always, "above 100 %"))
     })
 }
 
@@ -313,10 +417,17 @@ fn split_tenant<'a>(
         return Ok(found);
     }
     let list = tenants.join(", ");
-    if let (Some(_), Some(first)) = (Metric::named(path), tenants.first()) {
+    if tenants.contains(&path) {
+        return Err(ExpectationError::Incomplete {
+            text: text.to_owned(),
+            path: path.to_owned(),
+            examples: format!("`{path}.response.p99`, or another metric of it"),
+        });
+    }
+    if let (Some(metric), Some(first)) = (meant(path), tenants.first()) {
         return Err(ExpectationError::NoTenant {
             text: text.to_owned(),
-            example: text.replacen(path, &format!("{first}.{path}"), 1),
+            example: text.replacen(path, &format!("{first}.{metric}"), 1),
             tenants: list,
         });
     }
@@ -422,6 +533,77 @@ mod tests {
         assert!(message.contains("temperature.SENSOR"), "{message}");
         assert!(error("energy.camra.per_frame < 1J").contains("did you mean `camera`?"));
         assert!(error("pwer.total.mean < 15W").contains("did you mean `power`?"));
+        let message = error("power.mean < 15W");
+        assert!(
+            message.contains("`power.mean` is not complete: write `power.total.mean` or `power.RAIL.mean`")
+                && !message.contains("did you mean"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn names_of_other_tools_and_halves_of_names_lead_to_the_whole() {
+        for (text, meant) in [
+            ("camera.latency.p99 < 33ms", "did you mean `response.p99`?"),
+            ("camera.latency < 33ms", "did you mean `response.p99`?"),
+            ("camera.response < 33ms", "did you mean `response.p99`?"),
+            ("camera.p99 < 33ms", "did you mean `response.p99`?"),
+            (
+                "camera.stages.compute < 33ms",
+                "did you mean `stages.compute.p99`?",
+            ),
+            ("camera.fps > 29", "did you mean `throughput`?"),
+            ("camera.drops == 0", "did you mean `dropped`?"),
+            (
+                "p99 < 33ms",
+                "it names no tenant: write `camera.response.p99 < 33ms`",
+            ),
+            (
+                "camera < 33ms",
+                "`camera` is not complete: write `camera.response.p99`",
+            ),
+        ] {
+            assert!(error(text).contains(meant), "{text}: {}", error(text));
+        }
+    }
+
+    #[test]
+    fn limits_that_every_run_keeps_or_none_does_are_refused() {
+        for (text, says) in [
+            (
+                "camera.dropped > -1",
+                "always holds, since the figure is never below 0",
+            ),
+            ("camera.dropped >= 0", "always holds"),
+            ("camera.dropped < 0", "can never hold"),
+            ("camera.dropped <= -0.5", "can never hold"),
+            ("camera.dropped == -3", "can never hold"),
+            ("camera.response.p99 < 0ms", "can never hold"),
+            ("power.total.mean > -15W", "always holds"),
+            ("clock.gpu.min >= -1GHz", "always holds"),
+            ("energy.camera.per_frame < -2J", "can never hold"),
+            ("camera.miss_rate < -1%", "can never hold"),
+            (
+                "camera.miss_rate <= 100%",
+                "always holds, since the figure is never above 100 %",
+            ),
+            ("camera.miss_rate < 2", "always holds"),
+            ("camera.miss_rate > 100%", "can never hold"),
+        ] {
+            assert!(error(text).contains(says), "{text}: {}", error(text));
+        }
+        for text in [
+            "camera.dropped <= 0",
+            "camera.dropped == 0",
+            "camera.dropped > 0",
+            "camera.miss_rate < 100%",
+            "camera.miss_rate == 100%",
+            "temperature.tj.min > -20C",
+            "energy.above_idle > -1J",
+            "energy.camera.per_frame_above_idle >= 0J",
+        ] {
+            assert!(parse(text, &TENANTS).is_ok(), "{text}");
+        }
     }
 
     #[test]
@@ -514,7 +696,7 @@ mod tests {
         );
         assert_eq!(
             error("response.p99 < 33ms"),
-            "`response.p99 < 33ms` does not name a tenant: write `camera.response.p99 < 33ms`; \
+            "`response.p99 < 33ms`: it names no tenant: write `camera.response.p99 < 33ms`; \
              the tenants are camera, lidar"
         );
     }

@@ -118,11 +118,16 @@ pub(super) enum Unnamed {
     },
     /// It names no tenant of the scenario.
     Tenant(String),
+    /// It does not say of what, or which figure: what to write, in backticks.
+    Incomplete(String),
 }
 
 /// The figure of this name; nothing if the name begins like none.
 pub(super) fn named(path: &str, tenants: &[&str]) -> Option<Result<MachineMetric, Unnamed>> {
-    let (family, rest) = path.split_once('.')?;
+    let (family, rest) = path.split_once('.').unwrap_or((path, ""));
+    if let Some(examples) = incomplete(family, rest, tenants) {
+        return Some(Err(Unnamed::Incomplete(examples)));
+    }
     let found = match family {
         "power" => last_word(rest, &POWER).map(|(line, level)| {
             let line = match line {
@@ -137,6 +142,38 @@ pub(super) fn named(path: &str, tenants: &[&str]) -> Option<Result<MachineMetric
         _ => return None,
     };
     Some(found)
+}
+
+/// What to write in place of a family's name alone, or with a single word: the figure without what it is of, or that without a figure.
+fn incomplete(family: &str, word: &str, tenants: &[&str]) -> Option<String> {
+    let known = |names: &[&'static str]| names.iter().find(|name| **name == word).copied();
+    let (of, figures): (&[&str], Vec<&'static str>) = match family {
+        "power" => (&["total", "RAIL"], POWER.iter().map(|(name, _)| *name).collect()),
+        "temperature" => (&["SENSOR"], SENSOR.iter().map(|(name, _)| *name).collect()),
+        "clock" => (&["CLOCK"], SENSOR.iter().map(|(name, _)| *name).collect()),
+        "energy" if WHOLE.iter().any(|(name, _)| *name == word) => return None,
+        "energy" => (&["TENANT"], PER_FRAME.iter().map(|(name, _)| *name).collect()),
+        _ => return None,
+    };
+    if word.contains('.') {
+        return None;
+    }
+    let written = |of: &str, figure: &str| format!("`{family}.{of}.{figure}`");
+    let usual = if family == "energy" { "per_frame" } else { "mean" };
+    let is_meant = |names: &[&'static str]| nearest(word, names.iter().copied());
+    let examples: Vec<String> = match known(&figures) {
+        Some(figure) => of.iter().map(|of| written(of, figure)).collect(),
+        None if word.is_empty() => of.iter().map(|of| written(of, usual)).collect(),
+        None if family == "energy" && !tenants.contains(&word) => {
+            let figure = is_meant(&figures).unwrap_or(usual);
+            vec!["`energy.total`".to_owned(), written("TENANT", figure)]
+        }
+        None => match is_meant(&figures).filter(|_| word != "total") {
+            Some(figure) => of.iter().map(|of| written(of, figure)).collect(),
+            None => vec![written(word, usual)],
+        },
+    };
+    Some(examples.join(" or "))
 }
 
 fn sensor(kind: Kind, rest: &str) -> Result<MachineMetric, Unnamed> {
@@ -184,6 +221,8 @@ pub(super) enum Absent {
     Total { rails: Vec<String> },
     /// No rail has this name.
     Rail { name: String, rails: Vec<String> },
+    /// Several have it, with what tells them apart.
+    Rails { name: String, rails: Vec<String> },
     /// No sensor has this name.
     Sensor {
         kind: Kind,
@@ -216,6 +255,16 @@ pub(super) struct Found {
 }
 
 impl MachineMetric {
+    /// Whether its values are never below zero: what is above an idle mean may be, and a temperature.
+    pub(super) fn is_from_zero(&self) -> bool {
+        !matches!(
+            self,
+            MachineMetric::Energy(Whole::AboveIdle)
+                | MachineMetric::Frames(_, PerFrame::AboveIdle)
+                | MachineMetric::Sensor(Kind::Temperature, ..)
+        )
+    }
+
     /// What its values are measured in.
     pub(super) fn unit(&self) -> Unit {
         match self {
@@ -340,26 +389,46 @@ fn rail(machine: &Machine<'_>, name: &str, level: Level) -> Result<Found, Absent
     if machine.rails.is_empty() {
         return Err(Absent::Power);
     }
-    // NVML's lines of a card end in what kind of reading they are.
-    let short = |rail: &RailSummary| {
+    let full = |rail: &RailSummary| format!("{}/{}", rail.source, rail.rail);
+    // How well it fits, the best first. NVML's lines of a card end in what kind of reading they are, of which the first here is the rail.
+    let fits = |rail: &RailSummary| {
         let endings = ["_power_instant", "_power_average", "_power"];
-        endings
-            .iter()
-            .find_map(|ending| rail.rail.strip_suffix(ending))
-            .is_some_and(|card| card.eq_ignore_ascii_case(name))
+        let is_short = |ending: &&str| {
+            rail.rail
+                .strip_suffix(*ending)
+                .is_some_and(|card| card.eq_ignore_ascii_case(name))
+        };
+        match (
+            full(rail).eq_ignore_ascii_case(name),
+            rail.rail.eq_ignore_ascii_case(name),
+        ) {
+            (true, _) => Some(0),
+            (_, true) => Some(1),
+            _ => endings.iter().position(is_short).map(|place| 2 + place),
+        }
     };
-    let is_named = |rail: &&RailSummary| {
-        rail.rail.eq_ignore_ascii_case(name)
-            || short(rail)
-            || name
-                .split_once('/')
-                .is_some_and(|(source, of)| rail.source == source && rail.rail.eq_ignore_ascii_case(of))
+    let best = machine.rails.iter().filter_map(fits).min();
+    let found: Vec<&RailSummary> = machine
+        .rails
+        .iter()
+        .filter(|rail| best.is_some() && fits(rail) == best)
+        .collect();
+    let rail = match found[..] {
+        [] => {
+            return Err(Absent::Rail {
+                name: name.to_owned(),
+                rails: names(machine.rails),
+            });
+        }
+        [one] => one,
+        // Two lines of one name need not be of one wire.
+        _ => {
+            return Err(Absent::Rails {
+                name: name.to_owned(),
+                rails: found.iter().map(|rail| full(rail)).collect(),
+            });
+        }
     };
-    let found = machine.rails.iter().find(is_named);
-    let rail = found.ok_or_else(|| Absent::Rail {
-        name: name.to_owned(),
-        rails: names(machine.rails),
-    })?;
     let value = match level {
         Level::Mean => Some(rail.mean_mw),
         Level::Median => rail.median_mw,

@@ -150,6 +150,11 @@ impl Metric {
             .map(|(_, metric)| metric)
     }
 
+    /// Whether its values are never below zero: a release may come early.
+    pub(super) fn is_from_zero(self) -> bool {
+        !matches!(self, Metric::Time(TimeSeries::Lateness, _))
+    }
+
     /// What its values are measured in.
     pub(super) fn unit(self) -> Unit {
         match self {

@@ -37,6 +37,7 @@ fn summary(track: &Track, quantity: &'static str, window: (Stamp, Stamp)) -> Opt
     let sampled = whole.covered().0 as f64 / (window.1 - window.0).0.max(1) as f64;
     let curve = if is_clock { whole.above_zero() } else { whole };
     let readings = points.len() as u64;
+    let on = points.iter().filter(|point| counts(point.high)).count() as u64;
     Some(SensorSummary {
         source: track.signal.source.clone(),
         signal: track.signal.signal.clone(),
@@ -47,7 +48,7 @@ fn summary(track: &Track, quantity: &'static str, window: (Stamp, Stamp)) -> Opt
         median: curve.quantile(0.5).map(six_decimals),
         p95: curve
             .quantile(0.95)
-            .filter(|_| readings >= P95_VALUES)
+            .filter(|_| on >= P95_VALUES)
             .map(six_decimals),
         max: six_decimals(highest.reduce(f64::max)?),
         sampled: six_decimals(sampled.min(1.0)),
@@ -104,6 +105,17 @@ mod tests {
         // Off in every tenth reading: no clock, and no gap either.
         assert_eq!((gpu.min, gpu.max, gpu.mean), (900.0, 900.0, Some(900.0)));
         assert_eq!((gpu.sampled, gpu.part), (1.0, Part::Gpu(None)));
+    }
+
+    #[test]
+    fn a_clock_that_is_off_in_every_other_reading_is_told_by_the_others() {
+        let found = sensors(&[("gpu_frequency", "mhz", |i| {
+            Some(if i % 2 == 0 { 0.0 } else { 900.0 })
+        })]);
+        assert_eq!(
+            (found[0].mean, found[0].median, found[0].p95),
+            (Some(900.0), Some(900.0), Some(900.0))
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::view::{Block, Chart, Key, Section, Table, cell, tenant_cell};
 use crate::analysis::plot::SignalPlot;
 use crate::analysis::summary::Summary;
 use crate::record::Manifest;
+use crate::shell;
 use crate::text::number::{or_unknown, percent, short};
 use crate::text::power::role;
 use crate::text::{sampling_cost, value_of};
@@ -80,7 +81,7 @@ pub(super) fn facts(manifest: &Manifest, summary: &Summary, prefix: &str) -> Sec
         fact("sampling", sampling_cost(sampling));
     }
     if !manifest.command_line.is_empty() {
-        fact("command", manifest.command_line.join(" "));
+        fact("command", shell::line(&manifest.command_line));
     }
     if let Some(file) = &summary.run.file {
         fact("record", file.clone());

@@ -19,10 +19,12 @@ pub(crate) mod waterfall;
 pub mod what_if;
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use super::Style;
 use crate::analysis::Summary;
 use crate::analysis::summary::{ExpectationResult, Sampling, Stats, TenantSummary, Unit, Verdict};
+use crate::shell;
 use crate::table::{Align, Grid, Ink, Text};
 use crate::units::Bytes;
 use number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
@@ -393,6 +395,7 @@ fn footer(summary: &Summary, style: &Style) -> String {
     if let Some(file) = &summary.run.file {
         let label = |label: &str| Ink::Dim.paint(&format!("  {label:<8}  "), style);
         text.push_str(&format!("{}{file}\n", label("record")));
+        let file = shell::path(Path::new(file));
         if summary.kernels.is_some() {
             text.push_str(&format!("{}jetlag report --kernels {file}\n", label("kernels")));
         }

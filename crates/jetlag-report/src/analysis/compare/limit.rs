@@ -57,6 +57,16 @@ pub enum LimitError {
         /// The figure whose name is most similar, if any is.
         nearest: Option<String>,
     },
+    /// A figure of the machine without what it is of, or without its last word.
+    #[error("`{text}`: `{path}` is not complete: write {examples}")]
+    Incomplete {
+        /// The whole `--fail-if` text.
+        text: String,
+        /// What stands before the change.
+        path: String,
+        /// What to write in its place.
+        examples: String,
+    },
     /// It has neither form.
     #[error(
         "`{text}` names no change: write TENANT.FIGURE and a signed percentage, such as \"camera.response.p99 +5%\", or a \
@@ -154,6 +164,13 @@ fn subject(text: &str, path: &str, tenants: &[&str]) -> Result<ChangeOf, LimitEr
                 text: text.to_owned(),
                 figure: written,
                 nearest,
+            });
+        }
+        Some(Err(Unnamed::Incomplete(examples))) if known.is_none() => {
+            return Err(LimitError::Incomplete {
+                text: text.to_owned(),
+                path: path.to_owned(),
+                examples,
             });
         }
         Some(Err(Unnamed::Tenant(tenant))) if known.is_none() => {

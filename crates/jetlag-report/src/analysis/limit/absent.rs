@@ -29,6 +29,9 @@ pub(in super::super) fn message(absent: &Absent) -> String {
             noun(*kind),
             listed(known)
         ),
+        Absent::Rails { name, rails } => {
+            format!("`{name}` names {} rails here ({})", rails.len(), listed(rails))
+        }
         Absent::Several { name, sensors } => format!(
             "`{name}` is several here ({}), of which only the lowest and the highest value can be told together",
             listed(sensors)
@@ -55,7 +58,7 @@ pub(super) fn advice(absent: &Absent) -> Cow<'static, str> {
              run."
         }
         Absent::Total { .. } => "Expect something of one rail: `power.RAIL.mean`.",
-        Absent::Rail { .. } | Absent::Several { .. } => "Use one of these names.",
+        Absent::Rail { .. } | Absent::Rails { .. } | Absent::Several { .. } => "Use one of these names.",
         Absent::Values {
             every_ms: Some(every),
             ..

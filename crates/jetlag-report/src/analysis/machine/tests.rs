@@ -54,7 +54,6 @@ fn names_are_read_with_dots_and_slashes_in_them() {
     let tj = MachineMetric::Sensor(Kind::Temperature, "tj".to_owned(), Level::Max);
     assert_eq!(metric("temperature.tj.max"), Ok(tj));
     assert_eq!(named("camera.response.p99", &TENANTS), None);
-    assert_eq!(named("power", &TENANTS), None);
 }
 
 #[test]
@@ -66,11 +65,20 @@ fn what_is_no_figure_is_answered_with_the_nearest() {
     };
     assert_eq!(unnamed("power.total.peek"), figure("peek", Some("peak")));
     assert_eq!(unnamed("clock.gpu.mim"), figure("mim", Some("min")));
-    assert!(
-        matches!(unnamed("power.mean"), Unnamed::Figure { .. }),
-        "of what?"
-    );
-    assert!(matches!(unnamed("power.total"), Unnamed::Figure { .. }));
+    for (path, examples) in [
+        ("power", "`power.total.mean` or `power.RAIL.mean`"),
+        ("power.mean", "`power.total.mean` or `power.RAIL.mean`"),
+        ("power.peek", "`power.total.peak` or `power.RAIL.peak`"),
+        ("power.total", "`power.total.mean`"),
+        ("power.VDD_IN", "`power.VDD_IN.mean`"),
+        ("clock.min", "`clock.CLOCK.min`"),
+        ("temperature.tj", "`temperature.tj.mean`"),
+        ("energy.per_frame", "`energy.TENANT.per_frame`"),
+        ("energy.camera", "`energy.camera.per_frame`"),
+        ("energy", "`energy.TENANT.per_frame`"),
+    ] {
+        assert_eq!(unnamed(path), Unnamed::Incomplete(examples.to_owned()), "{path}");
+    }
     assert_eq!(
         unnamed("energy.lidar.per_frame"),
         Unnamed::Tenant("lidar".to_owned())

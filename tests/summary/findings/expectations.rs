@@ -1,0 +1,113 @@
+//! Expectations that a run does not decide, or decides closely.
+
+use super::*;
+
+#[test]
+fn figures_that_the_run_lacks_leave_an_expectation_undecided_with_advice() {
+    let lines = [
+        "camera.slowdown.p50 < 2",
+        "camera.stages.h2d.p50 < 1ms",
+        "camra.dropped == 0",
+    ];
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.plan().expect = lines.map(str::to_owned).to_vec();
+    manifest.plan().baseline.alone = false;
+    events.retain(|event| !matches!(event, Event::Frame(frame) if frame.phase == Phase::Alone));
+    let summary = made_up::summarize(&manifest, &events);
+    let findings = &summary.run.findings;
+    assert_eq!(findings.len(), 3, "{findings:#?}");
+    assert!(
+        findings
+            .iter()
+            .all(|finding| finding.code == "expectation-undecided")
+    );
+    assert!(findings[0].advice.contains("baseline: (alone: true)"));
+    assert!(findings[2].message.contains("did you mean `camera`"));
+    assert!(
+        summary
+            .expectations
+            .iter()
+            .all(|result| !result.holds && result.value.is_none())
+    );
+}
+
+#[test]
+fn expectations_are_judged_by_the_estimate_and_say_when_it_is_close() {
+    let lines = [
+        "camera.response.p50 < 14.81ms",
+        "camera.response.p50 < 20ms",
+        "camera.response.p50 > 20ms",
+    ];
+    let (mut manifest, events) = made_up::demo(70);
+    manifest.plan().expect = lines.map(str::to_owned).to_vec();
+    let summary = made_up::summarize(&manifest, &events);
+    let judged: Vec<_> = summary
+        .expectations
+        .iter()
+        .map(|result| (result.holds, result.certain))
+        .collect();
+    assert_eq!(
+        judged,
+        [(true, Some(false)), (true, Some(true)), (false, Some(true))]
+    );
+    assert!(!summary.expectations_hold());
+    // A promise that is broken is a result, and limits nothing.
+    assert_eq!(summary.run.verdict, Verdict::Valid);
+}
+
+#[test]
+fn a_slowdown_that_a_silent_co_runner_leaves_unknown_is_advised_upon_as_such() {
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.plan().expect = vec!["camera.slowdown.p50 < 2".to_owned()];
+    events.retain(
+        |event| !matches!(event, Event::Frame(frame) if frame.tenant == 1 && frame.phase == Phase::Together),
+    );
+    let summary = made_up::summarize(&manifest, &events);
+    let mut findings = summary.run.findings.iter();
+    let finding = findings.find(|finding| finding.code == "expectation-undecided");
+    let advice = &finding.expect("undecided").advice;
+    assert!(
+        advice.contains("Make sure that every tenant completes frames in each phase"),
+        "{advice}"
+    );
+}
+
+#[test]
+fn a_figure_that_lacks_frames_is_explained_by_them() {
+    for (seconds, line, needs) in [
+        (1, "camera.response.p90 < 1s", "p90 needs 64 frames and has 30"),
+        (4, "camera.response.p95 < 1s", "p95 needs 130 frames and has 120"),
+        (10, "camera.response.p99 < 1s", "p99 needs 662 frames and has 300"),
+        (10, "camera.slowdown.p99 < 9", "p99 needs 662 frames and has 300"),
+        (10, "camera.jitter < 1s", "p99 needs 662 frames and has 300"),
+    ] {
+        let (mut manifest, events) = made_up::demo(seconds);
+        manifest.plan().expect = vec![line.to_owned()];
+        let summary = made_up::summarize(&manifest, &events);
+        let of_camera = summary
+            .run
+            .findings
+            .iter()
+            .filter(|finding| finding.tenant.as_deref() == Some("camera"));
+        let said: Vec<(&str, &str)> = of_camera.map(|f| (f.code.as_str(), f.message.as_str())).collect();
+        assert_eq!(said.len(), 1, "{line}: {said:?}");
+        assert_eq!(said[0].0, "too-few-samples", "{line}");
+        assert!(said[0].1.contains(needs), "{line}: {}", said[0].1);
+    }
+    for line in [
+        "worst_over_median < 9",
+        "iqr < 1s",
+        "slowdown.p50 < 9",
+        "response.p50 < 1s",
+    ] {
+        let (mut manifest, mut events) = made_up::demo(1);
+        manifest.plan().expect = vec![format!("camera.{line}")];
+        events.retain(
+            |event| !matches!(event, Event::Frame(frame) if frame.tenant == 0 && frame.sequence >= 8),
+        );
+        let summary = made_up::summarize(&manifest, &events);
+        let findings = summary.run.findings.iter();
+        let undecided = findings.filter(|finding| finding.code == "expectation-undecided");
+        assert_eq!(undecided.count(), 0, "{line}: {:#?}", summary.run.findings);
+    }
+}

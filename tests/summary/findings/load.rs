@@ -1,0 +1,211 @@
+//! Releases that come late, rates that are too high, and what else ran on the machine.
+
+use super::*;
+
+#[test]
+fn late_releases_are_found_by_the_budget_of_the_way_of_waiting() {
+    let late = |us| {
+        move |frame: &mut FrameRecord| frame.lateness = Nanos::from_micros(us + frame.sequence as i64 % 2)
+    };
+    let summary = changed(|_| {}, late(200), |_| {});
+    let finding = only(&summary);
+    assert_eq!(finding.code, "late-releases");
+    assert!(
+        finding.message.contains("50 % of its releases (1050 of 2100)"),
+        "{}",
+        finding.message
+    );
+    assert!(finding.advice.contains("`release: Spin`"), "{}", finding.advice);
+
+    let spins = |manifest: &mut Manifest| {
+        manifest.plan().release = Release::Spin;
+        manifest
+            .plan()
+            .tenants
+            .iter_mut()
+            .for_each(|tenant| tenant.cpus = vec![1]);
+        manifest.machine.insert("hypervisor".to_owned(), "kvm".to_owned());
+    };
+    let summary = changed(spins, late(50), |_| {});
+    let finding = summary
+        .run
+        .findings
+        .iter()
+        .find(|f| f.tenant.as_deref() == Some("camera"))
+        .unwrap();
+    assert!(!finding.advice.contains("Spin"), "{}", finding.advice);
+    assert!(finding.advice.contains("virtual machine"), "{}", finding.advice);
+}
+
+#[test]
+fn lateness_means_nothing_in_a_closed_loop_or_in_simulated_time() {
+    let late = |frame: &mut FrameRecord| frame.lateness = Nanos::from_millis(5);
+    let closed = |manifest: &mut Manifest| manifest.plan().tenants[0].arrival = Arrival::Closed;
+    assert_eq!(changed(closed, late, |_| {}).run.findings, []);
+    let simulated = |manifest: &mut Manifest| manifest.plan().clock = ClockKind::Virtual;
+    assert_eq!(changed(simulated, late, |_| {}).run.findings, []);
+}
+
+#[test]
+fn overload_tells_a_rate_that_is_too_high_from_stalls() {
+    let drop_every = |n| {
+        move |frame: &mut FrameRecord| {
+            if frame.sequence.is_multiple_of(n) {
+                frame.outcome = Outcome::Dropped;
+            }
+        }
+    };
+    let summary = changed(|_| {}, drop_every(4), |_| {});
+    let finding = only(&summary);
+    assert_eq!(finding.code, "overload");
+    assert!(
+        finding.message.contains("525 frames of 2100 (25 %) were dropped"),
+        "{}",
+        finding.message
+    );
+    assert!(finding.advice.contains("stalls"), "{}", finding.advice);
+
+    let slow = |frame: &mut FrameRecord| {
+        drop_every(4)(frame);
+        frame.finished = frame.started + Nanos::from_millis(44);
+    };
+    let summary = changed(|_| {}, slow, |_| {});
+    let finding = only(&summary);
+    assert!(
+        finding.message.contains("132 % of its time"),
+        "{}",
+        finding.message
+    );
+    assert!(finding.advice.contains("`depth: 2`"), "{}", finding.advice);
+
+    let deep = |manifest: &mut Manifest| {
+        manifest.plan().tenants[0].depth = 2;
+        manifest.plan().tenants[0].overload = Overload::Queue { capacity: 64 };
+    };
+    let summary = changed(deep, drop_every(4), |_| {});
+    assert!(only(&summary).advice.contains("DropOldest"));
+    // A drop in a hundred leaves the quantiles up to p99 what they are.
+    assert_eq!(changed(|_| {}, drop_every(150), |_| {}).run.findings, []);
+}
+
+#[test]
+fn a_line_of_frames_at_the_end_is_overload_too() {
+    let cut = |frame: &mut FrameRecord| {
+        if frame.sequence >= 2000 {
+            frame.outcome = Outcome::Unfinished;
+        }
+    };
+    let summary = changed(|_| {}, cut, |_| {});
+    assert!(
+        only(&summary)
+            .message
+            .contains("100 frames were still waiting at the end")
+    );
+}
+
+#[test]
+fn other_programs_and_jetlags_own_cost_are_held_against_the_run() {
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.plan().expect.clear();
+    for event in &mut events {
+        match event {
+            Event::Sample(sample) if sample.signal == "own_cpu_load" => sample.value = Some(30.0),
+            Event::Frame(frame) if frame.tenant == OVERHEAD_TENANT => {
+                frame.finished = frame.released + Nanos::from_micros(740);
+            }
+            _ => {}
+        }
+    }
+    let summary = made_up::summarize(&manifest, &events);
+    let [busy, own] = summary.run.findings.as_slice() else {
+        panic!("{:#?}", summary.run.findings);
+    };
+    assert_eq!((busy.code.as_str(), own.code.as_str()), ("host-busy", "own-cost"));
+    assert!(busy.message.contains("34 %"), "{}", busy.message);
+    assert!(
+        own.message.contains("740.0 µs per frame, 5.0 % of camera's"),
+        "{}",
+        own.message
+    );
+}
+
+#[test]
+fn a_replayed_tenants_demand_is_by_the_rate_at_which_its_frames_came() {
+    let replayed = |manifest: &mut Manifest| {
+        manifest.plan().tenants[0].arrival = Arrival::Replay { speed: 1.0 };
+    };
+    let slow = |frame: &mut FrameRecord| {
+        frame.finished = frame.started + Nanos::from_millis(44);
+        if frame.sequence >= 2090 {
+            (frame.outcome, frame.deadline) = (Outcome::Unfinished, None);
+        } else if frame.sequence.is_multiple_of(4) {
+            frame.outcome = Outcome::Dropped;
+        }
+    };
+    let summary = changed(replayed, slow, |_| {});
+    let finding = only(&summary);
+    assert_eq!(finding.code, "overload");
+    // 2 100 frames in 70 s, of 44 ms each.
+    assert!(
+        finding.message.contains("132 % of its time"),
+        "{}",
+        finding.message
+    );
+}
+
+#[test]
+fn a_fifth_of_the_processors_and_a_hundredth_of_the_response_time_are_not_too_much_yet() {
+    let of = |own_load: f64, own_cost: i64| {
+        let (mut manifest, mut events) = made_up::demo(70);
+        manifest.plan().expect.clear();
+        for event in &mut events {
+            match event {
+                Event::Sample(sample) if sample.signal == "own_cpu_load" => sample.value = Some(own_load),
+                Event::Frame(frame) if frame.tenant == OVERHEAD_TENANT => {
+                    frame.finished = frame.released + Nanos(own_cost);
+                }
+                Event::Frame(frame) if frame.tenant == 0 => {
+                    frame.finished = frame.released + Nanos::from_millis(20);
+                }
+                _ => {}
+            }
+        }
+        let summary = made_up::summarize(&manifest, &events);
+        codes(&summary)
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<String>>()
+    };
+    assert_eq!(of(44.0, 200_000), Vec::<String>::new());
+    assert_eq!(of(43.9, 200_000), ["host-busy"]);
+    assert_eq!(of(44.0, 200_001), ["own-cost"]);
+}
+
+/// A camera at 100 Hz for ten seconds whose frames take so many milliseconds, changed.
+fn at_100_hz(ms: f64, change: impl Fn(&mut FrameRecord)) -> Summary {
+    let frames = (0..1_000).map(|i| {
+        let at = Nanos::from_millis(10 * i as i64);
+        let mut frame = made_up::frame(i, at, Nanos::ZERO, made_up::ms(ms));
+        change(&mut frame);
+        Event::Frame(frame)
+    });
+    let mut events: Vec<Event> = frames.collect();
+    events.push(Event::Phase(made_up::end(0, Phase::Together, 10)));
+    made_up::summarize(
+        &made_up::manifest(10, vec![made_up::tenant("camera", 100.0, 33.0)]),
+        &events,
+    )
+}
+
+#[test]
+fn a_demand_of_four_fifths_is_a_rate_that_is_too_high_and_one_of_all_the_time_is_kept_up_with() {
+    let drops = |frame: &mut FrameRecord| {
+        if frame.sequence.is_multiple_of(4) {
+            frame.outcome = Outcome::Dropped;
+        }
+    };
+    assert!(advice(&at_100_hz(8.0, drops), "overload").starts_with("Lower the rate"));
+    assert!(advice(&at_100_hz(7.9, drops), "overload").contains("stalls"));
+    assert!(!codes(&at_100_hz(10.0, |_| {})).contains(&"overload"));
+    assert!(codes(&at_100_hz(10.1, |_| {})).contains(&"overload"));
+}
