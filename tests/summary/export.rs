@@ -142,7 +142,10 @@ fn judged(mut command: Command) -> String {
 #[test]
 fn tables_say_what_the_run_file_says_and_pythons_csv_reads_them() {
     let folder = tempfile::tempdir().expect("a folder");
-    exported(folder.path(), &["--format", "csv", "-o", "tables"]);
+    exported(
+        folder.path(),
+        &["--format", "csv", "-o", "tables", "--all-frames"],
+    );
     let read = |name: &str| fs::read_to_string(folder.path().join("tables").join(name)).expect("a table");
     let frames = read("frames.csv");
     let dropped = frames

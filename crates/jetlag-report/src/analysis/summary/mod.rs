@@ -26,7 +26,9 @@ pub use interference::Interference;
 pub use kernels::Kernels;
 pub use observer::Observer;
 pub use phases::{PhaseSummary, PhaseTenant};
-pub use power::{Energy, EnergySummary, P95_VALUES, PowerBudget, PowerMoment, RailSummary, SensorSummary};
+pub use power::{
+    Charged, Energy, EnergySummary, P95_VALUES, PowerBudget, PowerMoment, RailSummary, SensorSummary,
+};
 pub use predictability::{
     ActiveCoRunner, EffectiveFrames, Interpolated, Predictability, Shift, SignalChange, SlowFrame, SlowPart,
     StagePredictability, Steady, Trimmed,
