@@ -58,7 +58,7 @@ fn every_kind() -> (Manifest, Vec<Event>) {
     for number in 30..60 {
         add(number, |frame| {
             frame.warmup = true;
-            frame.finished += Nanos::from_secs(1);
+            frame.finished = frame.finished + Nanos::from_secs(1);
         });
     }
     add(60, |frame| frame.phase = Phase::Other(3));
@@ -72,11 +72,7 @@ fn every_kind() -> (Manifest, Vec<Event>) {
     events.extend(record(
         &[
             line("nvml", "gpu0_power_instant", RailRole::Total, |t| {
-                Some(if t < -0.5 {
-                    20_000.0
-                } else {
-                    61_234.0 + 977.0 * t.sin()
-                })
+                Some(if t < -0.5 { 20_000.0 } else { 61_234.0 })
             }),
             line("rapl", "package-0", RailRole::Total, |t| {
                 Some(if t < -0.5 { 9_000.0 } else { 31_415.0 })

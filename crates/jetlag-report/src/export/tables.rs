@@ -349,7 +349,7 @@ fn energy(row: energy::Row<'_>) -> Vec<Cell<'_>> {
     let [frame_low, frame_high] = energy::bounds(row.per_frame_interval_mj());
     vec![
         row.tenant.map_or(Cell::Missing, text),
-        Cell::Text(row.rail),
+        Cell::Text(row.rail.clone()),
         Cell::Flag(row.in_total),
         real(row.share),
         real(Some(row.energy_mj)),

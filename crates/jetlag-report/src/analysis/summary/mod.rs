@@ -37,7 +37,7 @@ pub use stats::{Intervals, NeededFrames, Slowdown, SlowdownIntervals, SlowdownNe
 pub use submission::{Shares, Submitting};
 pub use tenant::{FrameCounts, NodeResponse, NodeSummary, NodeTime, OperatorSummary, TenantSummary};
 
-pub use waterfall::Waterfall;
+pub use waterfall::{Part, Waterfall};
 
 use super::code::Code;
 pub use super::plot::Plots;

@@ -177,16 +177,16 @@ pub struct PowerMoment {
     pub peak_mw: f64,
 }
 
-/// A clock or a temperature over the measured time.
+/// A clock, a temperature or a load over the measured time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SensorSummary {
     /// Name of the sampler.
     pub source: String,
     /// The signal's name.
     pub signal: String,
-    /// `clock` or `temperature`.
+    /// `clock`, `temperature` or `load`.
     pub quantity: &'static str,
-    /// `mhz` or `c`, of the five values.
+    /// `mhz`, `c` or `percent`, of the five values.
     pub unit: String,
     /// Lowest reading.
     pub min: f64,
