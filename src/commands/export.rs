@@ -17,6 +17,7 @@ use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::report;
 use super::run_path::spare_files;
+use crate::analysis::Summarizer;
 use crate::analysis::cvcuda::{
     self, Input,
     from_run::{Gatherer, OfTenant},
@@ -25,7 +26,7 @@ use crate::cli::{ExportArgs, ExportFormat};
 use crate::files;
 use crate::record::{Event, Manifest, RunReader};
 use crate::report::export::{
-    self as formats, Export, csv::CsvExport, perfetto::PerfettoExport, tables::TABLES,
+    self as formats, Export, csv::CsvExport, measured::Measured, perfetto::PerfettoExport, tables::TABLES,
 };
 use crate::units::Bytes;
 
@@ -37,6 +38,10 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
     match (&args.run, args.format, &args.cvcuda_expand) {
         (_, _, Some(file)) => expand(file, args),
         (Some(run), Some(format), _) => match format {
+            _ if args.all_frames && !format.has_tables() => Err(WrongUse(
+                "--all-frames is for the tables of --format csv and parquet; other formats have no such choice".to_owned(),
+            )
+            .into()),
             ExportFormat::Json => summary(run, args, crate::report::json::write),
             ExportFormat::Markdown => summary(run, args, formats::markdown::write),
             ExportFormat::Csv => csv(run, args),
@@ -100,17 +105,41 @@ fn tables<E: Export>(
     let reader = report::open(run)?;
     make_folder(folder)?;
     let paths = TABLES.map(|table| folder.join(format!("{}.{extension}", table.name)));
-    let [frames, telemetry, layers, ranges, kernels] = &paths;
+    let [frames, telemetry, layers, ranges, kernels, energy] = &paths;
     let files = [
         create(frames, replace)?,
         create(telemetry, replace)?,
         create(layers, replace)?,
         create(ranges, replace)?,
         create(kernels, replace)?,
+        create(energy, replace)?,
     ];
-    let mut tables = new(reader.manifest(), files).with_context(|| cannot_write(folder))?;
-    let outcome = stream(reader, &mut tables, folder)?;
+    let manifest = reader.manifest().clone();
+    let measured = (!args.all_frames).then(|| Measured::new(&manifest));
+    let mut summarizer = Summarizer::new(&manifest);
+    let mut left_out = 0u64;
+    let mut tables = new(&manifest, files).with_context(|| cannot_write(folder))?;
+    let outcome = each(reader, |event| {
+        summarizer.push(event);
+        if measured
+            .as_ref()
+            .is_some_and(|measured| measured.leaves_out(event))
+        {
+            left_out += 1;
+            return Ok(());
+        }
+        tables.event(event).with_context(|| cannot_write(folder))
+    })?;
+    let rest = tables.summary(&summarizer.finish(None));
+    rest.and_then(|()| tables.finish())
+        .with_context(|| cannot_write(folder))?;
     paths.iter().for_each(|path| wrote(path));
+    if left_out > 0 {
+        say(&format!(
+            "{} has the measured frames; {left_out} more, of warm-up, other phases and loads, need --all-frames",
+            frames.display()
+        ));
+    }
     Ok(outcome)
 }
 

@@ -1,7 +1,7 @@
 //! `jetlag inspect FILE`: what a run file, an ONNX network or a detector spec holds.
 //!
-//! The kind of file is told by its name. A run file is summarised as `jetlag report` does it, below what
-//! its manifest says; a network may be executed with zeros to see the time per node.
+//! The kind of file is told by its name. Of a run file there is what it holds, and no results, which are
+//! those of `jetlag report`; a network may be executed with zeros to see the time per node.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -25,6 +25,7 @@ use crate::analysis::{Summarizer, Summary, parse_power};
 use crate::cli::{Format, ReportArgs, ResultFormat, TrtexecArgs};
 use crate::record::reader::{Completeness, ReadError, RunReader};
 use crate::record::{Event, Manifest};
+use crate::report::contents::ContentsTally;
 use crate::report::log::LogTally;
 use crate::report::{self, Style};
 use crate::units::Bytes;
@@ -178,21 +179,29 @@ pub(super) fn worst<'a>(summaries: impl Iterator<Item = &'a Summary>) -> Outcome
     worst.unwrap_or(Outcome::Done)
 }
 
-/// Prints what the manifest of a run file says, its summary, and the lines of its log.
+/// Prints what is in a run file: its manifest, phases, counts of records, and the lines of its log. Results are the report's.
 pub fn inspect(path: &Path, format: Format) -> anyhow::Result<Outcome> {
     let reader = open(path)?;
     let manifest = reader.manifest().clone();
     let mut log = LogTally::default();
-    let summary = summarize(reader, path, |event| {
-        if let Event::Log(line) = event {
-            log.push(line);
+    let mut contents = ContentsTally::new(&manifest);
+    let mut reader = reader;
+    let damage = read(&mut reader, |events| {
+        for event in &events {
+            contents.push(event);
+            if let Event::Log(line) = event {
+                log.push(line);
+            }
         }
     });
+    let contents = contents.finish();
+    let incomplete = damage.or_else(|| cut_short(&reader.completeness()));
     if format == Format::Json {
         let value = serde_json::json!({
             "kind": "run",
             "manifest": manifest,
-            "summary": summary,
+            "contents": contents,
+            "incomplete": incomplete,
             "log": log.lines(),
         });
         print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
@@ -201,13 +210,13 @@ pub fn inspect(path: &Path, format: Format) -> anyhow::Result<Outcome> {
     let style = style();
     let mut out = Vec::new();
     report::manifest::write(&manifest, &mut out, &style)?;
-    report::text::write(&summary, &mut out, &style)?;
+    report::contents::write(&contents, &mut out, &style)?;
     let mut text = String::from_utf8(out)?;
-    let lines = log.text(&style);
-    if !lines.is_empty() {
-        text.push('\n');
-        text.push_str(&lines);
+    text.push_str(&log.text(&style));
+    if let Some(problem) = &incomplete {
+        text.push_str(&format!("{problem}\n"));
     }
+    text.push_str(&format!("Results: jetlag report {}\n", path.display()));
     print_styled(&text, style.colour)?;
     Ok(Outcome::Done)
 }

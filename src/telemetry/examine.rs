@@ -386,9 +386,7 @@ fn clocks(roots: &Roots) -> Check {
         check.status = Status::Note;
         check.meaning =
             "not locked, they follow the load: short runs and runs with idle gaps look slower".to_owned();
-        check.fix = Some(
-            "sudo jetlag clocks max, and jetlag clocks restore afterwards; or `clocks: Max` in the scenario.",
-        );
+        check.fix = Some("sudo jetlag clocks max (sudo jetlag clocks restore gives them back).");
     }
     check
 }

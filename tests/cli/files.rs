@@ -157,3 +157,45 @@ fn scenes_that_cannot_be_numbered_or_written_are_refused_with_words() {
     assert_refused(&output, 1, &["cannot write file/image_2"]);
     assert!(!stderr(&output).contains("cannot read"), "{}", stderr(&output));
 }
+
+#[test]
+fn inspect_tells_what_is_in_a_run_file_and_report_what_came_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "Scenario(name: \"t\", duration: \"300ms\", warmup: \"100ms\", \
+                tenants: [Tenant(name: \"front\", backend: Null, arrival: Periodic(hz: 50))])";
+    std::fs::write(folder.path().join("s.ron"), text).unwrap();
+    run(&["run", "s.ron", "--quiet", "--out", "r.mcap"], folder.path());
+    let inspected = stdout(&run(&["inspect", "r.mcap"], folder.path()));
+    for said in [
+        "RECORD",
+        "FRAMES",
+        "front",
+        "together",
+        "RECORDS",
+        "readings by host",
+        "jetlag report r.mcap",
+    ] {
+        assert!(inspected.contains(said), "{said}: {inspected}");
+    }
+    let reported = stdout(&run(&["report", "r.mcap"], folder.path()));
+    for figure in ["RESPONSE TIME", "p99", "EXPECTATIONS", "WHERE THE TIME GOES"] {
+        assert!(!inspected.contains(figure), "{figure}: {inspected}");
+    }
+    assert!(
+        reported.contains("RESPONSE TIME") && !reported.contains("readings by host"),
+        "{reported}"
+    );
+    let json = run(&["inspect", "r.mcap", "--format", "json"], folder.path());
+    let value: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert!(value["summary"].is_null() && value["incomplete"].is_null());
+    let frames = value["contents"]["frames"].as_array().unwrap();
+    let measured = frames
+        .iter()
+        .find(|of| of["tenant"] == "front" && of["phase"] == "together");
+    let measured = measured.expect("the tenant's frames");
+    let number = |key: &str| measured[key].as_u64().unwrap();
+    assert!(
+        0 < number("warmup") && number("warmup") < number("frames"),
+        "{measured}"
+    );
+}

@@ -142,7 +142,10 @@ fn judged(mut command: Command) -> String {
 #[test]
 fn tables_say_what_the_run_file_says_and_pythons_csv_reads_them() {
     let folder = tempfile::tempdir().expect("a folder");
-    exported(folder.path(), &["--format", "csv", "-o", "tables"]);
+    exported(
+        folder.path(),
+        &["--format", "csv", "-o", "tables", "--all-frames"],
+    );
     let read = |name: &str| fs::read_to_string(folder.path().join("tables").join(name)).expect("a table");
     let frames = read("frames.csv");
     let dropped = frames
@@ -340,6 +343,49 @@ fn json_is_that_of_report_and_markdown_is_short_and_safe() {
     assert!(rows.iter().all(|row| cells(row) == cells(rows[0])), "{markdown}");
     assert!(markdown.contains("too few frames"), "{markdown}");
     assert!(markdown.contains("✗ `camera.response.p99 < 33ms`"), "{markdown}");
+}
+
+#[test]
+fn names_read_in_markdown_as_they_are() {
+    let names = [
+        "front_left",
+        "_a_",
+        "a*b*c",
+        "2 * 3",
+        "left | right",
+        "<b>x</b>",
+        "x < y",
+        r"C:\new",
+        r"\*",
+        r"\|",
+        "#1",
+        "&amp; & more",
+        "[link](x)",
+        "`code`",
+        "~~no~~",
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    let tenants = names.map(|name| made_up::tenant(name, 30.0, 33.0)).to_vec();
+    let manifest = made_up::manifest(1, tenants);
+    write_run(&folder.path().join("run.mcap"), &manifest, &[]);
+    for (args, file) in [
+        (["export", "run.mcap", "--format", "markdown"], "run.md"),
+        (["export", "run.mcap", "--format", "json"], "run.json"),
+    ] {
+        let output = run(&args, folder.path());
+        ended(&output, 0);
+        fs::write(folder.path().join(file), text(&output.stdout)).expect("room");
+    }
+    let markdown = fs::read_to_string(folder.path().join("run.md")).expect("a file");
+    for plain in ["| front_left |", "| 2 * 3 |", "| x < y |", r"| C:\new |"] {
+        assert!(markdown.contains(plain), "{plain}: {markdown}");
+    }
+    let Some(python) = python("markdown_it") else {
+        return;
+    };
+    let files = ["run.md", "run.json"].map(|name| folder.path().join(name));
+    let said = judge(&python, "markdown_judge.py", &files);
+    assert!(said.contains("15 names read as they are"), "{said}");
 }
 
 #[test]

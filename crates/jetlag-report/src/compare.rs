@@ -5,6 +5,7 @@ mod rows;
 use std::io::{self, Write};
 
 use super::Style;
+use super::digits::{Digits, beside, percent_range};
 use super::table::{Align, Grid, Ink, Text};
 use super::text::amount as amount_of;
 use crate::analysis::compare::{Candidate, Comparison, FigureComparison, LimitResult, SideSummary, Verdict};
@@ -113,7 +114,7 @@ fn mark(verdict: Verdict) -> Text {
 pub(crate) fn sentence(figure: &FigureComparison, label: &str) -> String {
     let name = short_name(figure.figure);
     let share = figure.figure == "miss_rate";
-    let size = |change: f64| amount(change.abs(), share);
+    let size = |change: f64| amount(change.abs(), None, share);
     match (figure.verdict, figure.change, figure.reason.as_deref()) {
         (Verdict::Higher | Verdict::Lower, Some(change), _) => {
             let way = match (figure.figure, figure.verdict == Verdict::Higher) {
@@ -129,7 +130,8 @@ pub(crate) fn sentence(figure: &FigureComparison, label: &str) -> String {
                 .map(|interval| format!(" ({})", interval_of(interval, share)))
                 .unwrap_or_default();
             let verb = verb(figure.figure);
-            format!("{name}: {label} {verb} {} {way}{interval}", size(change))
+            let size = amount(change.abs(), figure.interval, share);
+            format!("{name}: {label} {verb} {size} {way}{interval}")
         }
         (Verdict::Same, ..) => match figure.within {
             Some(within) => format!("{name}: no difference larger than {}", size(within)),
@@ -155,41 +157,31 @@ fn short_name(figure: &str) -> &str {
     }
 }
 
-/// A change without its sign: in percent, or in percentage points for a share.
-fn amount(change: f64, share: bool) -> String {
-    format!(
-        "{} {}",
-        digits(change * 100.0),
-        if share { "points" } else { "%" }
-    )
+/// The digits of a change beside its interval.
+fn digits_of(change: f64, interval: Option<[f64; 2]>) -> Digits {
+    let percent = interval.map(|ends| ends.map(|end| end * 100.0));
+    beside(change * 100.0, percent, Digits::of_percent)
+}
+
+/// Percent, or percentage points for a share.
+fn unit_of(share: bool) -> &'static str {
+    if share { "points" } else { "%" }
+}
+
+/// A change without its sign.
+fn amount(change: f64, interval: Option<[f64; 2]>, share: bool) -> String {
+    let digits = digits_of(change, interval);
+    format!("{} {}", digits.show(change * 100.0), unit_of(share))
 }
 
 /// A change with its sign.
-fn signed(change: f64, share: bool) -> String {
-    let sign = if change < 0.0 { "−" } else { "+" };
-    format!("{sign}{}", amount(change.abs(), share))
+fn signed(change: f64, interval: Option<[f64; 2]>, share: bool) -> String {
+    let digits = digits_of(change, interval);
+    format!("{} {}", digits.signed(change * 100.0), unit_of(share))
 }
 
-/// Two significant digits, however small the figure is.
-fn digits(x: f64) -> String {
-    match x.abs() {
-        size if size >= 9.95 => format!("{x:.0}"),
-        size if size >= 0.095 || x == 0.0 => format!("{x:.1}"),
-        _ => format!("{x:.2}"),
-    }
-}
-
-fn interval_of([low, high]: [f64; 2], share: bool) -> String {
-    let signed = |x: f64| {
-        let sign = if x < 0.0 { "−" } else { "+" };
-        format!("{sign}{}", digits(x.abs() * 100.0))
-    };
-    format!(
-        "{} to {} {}",
-        signed(low),
-        signed(high),
-        if share { "points" } else { "%" }
-    )
+fn interval_of(interval: [f64; 2], share: bool) -> String {
+    format!("{} {}", percent_range(interval), unit_of(share))
 }
 
 fn figures(candidate: &Candidate, style: &Style) -> String {
@@ -214,9 +206,9 @@ fn figures(candidate: &Candidate, style: &Style) -> String {
                 None => dim("–"),
                 Some(_) => (shown_figure(value, figure), Ink::Plain),
             };
-            let change = figure
-                .change
-                .map_or(dim("–"), |change| (signed(change, share), Ink::Plain));
+            let change = figure.change.map_or(dim("–"), |change| {
+                (signed(change, figure.interval, share), Ink::Plain)
+            });
             let interval = figure
                 .interval
                 .map_or(String::new(), |interval| interval_of(interval, share));
@@ -237,7 +229,7 @@ fn figures(candidate: &Candidate, style: &Style) -> String {
 pub(super) fn shown_figure(value: Option<f64>, figure: &FigureComparison) -> String {
     match (value, figure.unit) {
         (None, _) => "–".to_owned(),
-        (Some(value), "ratio") => format!("{} %", digits(value * 100.0)),
+        (Some(value), "ratio") => format!("{} %", Digits::of_percent(value * 100.0).show(value * 100.0)),
         (Some(value), unit) => format!("{value:.3} {}", if unit == "mj" { "mJ" } else { unit }),
     }
 }

@@ -7,6 +7,8 @@
 
 pub mod analysis;
 pub mod compare;
+pub mod contents;
+mod digits;
 pub mod export;
 pub mod github;
 pub mod html;

@@ -3,8 +3,9 @@
 //! A sensor cannot tell tenants apart, so where several used what it measures, their shares are an attribution and
 //! not a measurement. Energy that no tenant used is charged to none. Definitions are in docs/measurement.md.
 
+use super::power::feeds;
 use super::stats::six_decimals;
-use super::summary::{Energy, EnergySummary};
+use super::summary::{Charged, Energy, EnergySummary, RailSummary};
 use super::tenant::{Measured, Used};
 use crate::record::Device;
 
@@ -31,8 +32,19 @@ pub(super) struct Part {
     pub(super) above_idle_half_mj: Option<f64>,
 }
 
-/// Divides the energy among the tenants.
-pub(super) fn attribute(energy: &mut EnergySummary, parts: &[Part], tenants: &mut [Measured<'_>]) {
+/// Divides the energy of the rails among the tenants.
+pub(super) fn attribute(
+    energy: &mut EnergySummary,
+    rails: &[RailSummary],
+    parts: &[Part],
+    tenants: &mut [Measured<'_>],
+) {
+    let of_total: Vec<(usize, Feeds)> = rails
+        .iter()
+        .enumerate()
+        .filter(|(_, rail)| energy.rails.contains(&format!("{}/{}", rail.source, rail.rail)))
+        .map(|(place, rail)| (place, feeds(rail, energy.board)))
+        .collect();
     let used: Vec<(Device, Used)> = tenants
         .iter()
         .map(|tenant| (tenant.summary.device, tenant.facts.used))
@@ -60,9 +72,21 @@ pub(super) fn attribute(energy: &mut EnergySummary, parts: &[Part], tenants: &mu
         let per_frame = |mj: f64| six_decimals(mj / frames);
         // The errors of the parts' sensors may have the same sign, so they are added up.
         let half = sum(&|part| part.half_mj);
+        let above_idle = sum(&|part| part.above_idle_mj);
+        let of_rail = |&(rail, feeds): &(usize, Feeds)| {
+            let (_, share, _) = charged.iter().find(|(part, ..)| part.feeds == feeds)?;
+            Some((rail, *share))
+        };
+        energy.charged.push(Charged {
+            tenant: place,
+            mj: total,
+            above_idle_mj: above_idle,
+            half_mj: half,
+            rails: of_total.iter().filter_map(of_rail).collect(),
+        });
         summary.energy_mj_per_frame = Some(Energy {
             total: per_frame(total),
-            above_idle: sum(&|part| part.above_idle_mj).map(per_frame),
+            above_idle: above_idle.map(per_frame),
             ci95: half.map(|half| [per_frame(total - half), per_frame(total + half)]),
             share: match energy.total_mj {
                 whole if whole > 0.0 => six_decimals(total / whole),

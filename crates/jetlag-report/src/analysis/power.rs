@@ -395,10 +395,10 @@ fn basis(rails: &[RailSummary], silent: &[&Track]) -> Option<Basis> {
     })
 }
 
-/// What a line of the total feeds.
-fn feeds(rail: &RailSummary, basis: &Basis) -> Feeds {
+/// What a line of the total feeds, where the total is a board's or not.
+pub(super) fn feeds(rail: &RailSummary, board: bool) -> Feeds {
     match rail.source.as_str() {
-        _ if basis.board => Feeds::Module,
+        _ if board => Feeds::Module,
         "nvml" => Feeds::Gpus,
         _ => Feeds::Processors,
     }
@@ -417,7 +417,7 @@ fn members<'a>(
             .rails
             .iter()
             .filter_map(|n| rails.get(*n).zip(behind.get(*n)));
-        let members: Vec<Member<'a>> = all.filter(|(rail, _)| feeds(rail, basis) == what).collect();
+        let members: Vec<Member<'a>> = all.filter(|(rail, _)| feeds(rail, basis.board) == what).collect();
         (!members.is_empty()).then_some((what, members))
     };
     [Feeds::Module, Feeds::Gpus, Feeds::Processors]
@@ -519,6 +519,7 @@ fn total(
         p95_mw: None,
         peak_mw: None,
         board: basis.board,
+        charged: Vec::new(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Clocks and temperatures over the measured time: their lowest, mean, median, p95 and highest.
+//! Clocks, temperatures and loads over the measured time: their lowest, mean, median, p95 and highest.
 //!
 //! As with power, means and quantiles are of the time that readings cover (`curve`). Whether a clock that moved is a
 //! finding is decided in `clocks`.
@@ -7,23 +7,32 @@ use super::curve::Curve;
 use super::stats::six_decimals;
 use super::summary::{P95_VALUES, SensorSummary};
 use super::track::{Track, Tracks};
-use crate::record::Quantity;
+use crate::record::{Part, Quantity};
 use crate::units::{Nanos, Stamp};
 
 /// Signals that are told; a server has one clock for each processor.
 const MOST_SIGNALS: usize = 1024;
 
-/// Each clock and temperature that has a reading in the window, in the order in which they first came.
+/// Each clock, temperature and load that has a reading in the window, in the order in which they first came.
 pub(super) fn summarize(tracks: &Tracks, window: (Stamp, Stamp)) -> Vec<SensorSummary> {
     let of_track = |track: &Track| {
         let quantity = match track.quantity() {
             Quantity::Clock => "clock",
             Quantity::Temperature => "temperature",
+            Quantity::Load if told_load(track.part()) => "load",
             _ => return None,
         };
         summary(track, quantity, window)
     };
     tracks.iter().filter_map(of_track).take(MOST_SIGNALS).collect()
+}
+
+/// Loads of processors, GPUs and memories; those of single programs come and go.
+fn told_load(part: Part) -> bool {
+    matches!(
+        part,
+        Part::Processors | Part::Processor(_) | Part::Gpu(_) | Part::MemoryController | Part::Engine
+    )
 }
 
 fn summary(track: &Track, quantity: &'static str, window: (Stamp, Stamp)) -> Option<SensorSummary> {
@@ -60,7 +69,7 @@ fn summary(track: &Track, quantity: &'static str, window: (Stamp, Stamp)) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Part, SampleRecord};
+    use crate::record::SampleRecord;
 
     const TENTH: i64 = 100_000_000;
 
@@ -84,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_temperature_and_a_clock_are_told_and_nothing_else() {
+    fn temperatures_clocks_and_loads_are_told_and_nothing_else() {
         let found = sensors(&[
             ("tj", "c", |i| Some(40.0 + i as f64 / 10.0)),
             ("gpu_frequency", "mhz", |i| {
@@ -93,7 +102,7 @@ mod tests {
             ("VDD_IN", "mw", |_| Some(5.0)),
             ("cpu_load", "percent", |_| Some(5.0)),
         ]);
-        let [tj, gpu] = &found[..] else {
+        let [tj, gpu, load] = &found[..] else {
             panic!("{found:?}")
         };
         assert_eq!(
@@ -102,6 +111,7 @@ mod tests {
         );
         assert_eq!((tj.mean, tj.median, tj.sampled), (Some(45.0), Some(45.0), 1.0));
         assert!((tj.p95.unwrap() - 49.5).abs() < 1e-6);
+        assert_eq!((load.quantity, load.mean, load.max), ("load", Some(5.0), 5.0));
         // Off in every tenth reading: no clock, and no gap either.
         assert_eq!((gpu.min, gpu.max, gpu.mean), (900.0, 900.0, Some(900.0)));
         assert_eq!((gpu.sampled, gpu.part), (1.0, Part::Gpu(None)));

@@ -178,7 +178,7 @@ impl Summarizer {
             power::summarize(&tracks, window, windows.named(IDLE_WINDOW), asked_idle)
         });
         if let Some(energy) = &mut power.energy {
-            attribution::attribute(energy, &power.parts, &mut tenants);
+            attribution::attribute(energy, &power.rails, &power.parts, &mut tenants);
         }
         let overhead_us = overhead(self.overhead);
         let host = window.and_then(|(from, to)| self.host.finish(from, to));

@@ -114,7 +114,7 @@ fn of_tenant(by: By, tenant: &TenantRows, label: &str, style: &Style) -> String 
             ms(row.baseline),
             ms(row.candidate),
             (
-                or_unknown(row.change, |change| signed(change, false)),
+                or_unknown(row.change, |change| signed(change, row.interval, false)),
                 if differs { ink } else { Ink::Plain },
             ),
             (

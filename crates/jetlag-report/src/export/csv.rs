@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use ::csv::{Terminator, Writer, WriterBuilder};
 
 use super::Export;
-use super::tables::{Cell, Rows, TABLES};
+use super::tables::{Cell, Rows, TABLES, of_summary};
+use crate::analysis::Summary;
 use crate::record::{Event, Manifest};
 
 /// The tables while they are written.
@@ -32,25 +33,32 @@ impl<W: Write> CsvExport<W> {
 impl<W: Write> Export for CsvExport<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         let tables = &mut self.tables;
-        self.rows.of(event, |table, row| {
-            let writer = &mut tables[table];
-            for cell in row {
-                match cell {
-                    Cell::Missing => writer.write_field("")?,
-                    Cell::Text(text) => writer.write_field(text.as_bytes())?,
-                    Cell::Int(value) => writer.write_field(value.to_string())?,
-                    Cell::Count(value) => writer.write_field(value.to_string())?,
-                    Cell::Real(value) => writer.write_field(value.to_string())?,
-                    Cell::Flag(value) => writer.write_field(if value { "true" } else { "false" })?,
-                }
-            }
-            writer.write_record(None::<&[u8]>)?;
-            Ok(())
-        })
+        self.rows
+            .of(event, |table, row| write_row(&mut tables[table], row))
+    }
+
+    fn summary(&mut self, summary: &Summary) -> io::Result<()> {
+        let mut rows = of_summary(summary).into_iter();
+        rows.try_for_each(|(table, row)| write_row(&mut self.tables[table], row))
     }
 
     fn finish(&mut self) -> io::Result<usize> {
         self.tables.iter_mut().try_for_each(Writer::flush)?;
         Ok(TABLES.len())
     }
+}
+
+fn write_row<W: Write>(writer: &mut Writer<W>, row: Vec<Cell<'_>>) -> io::Result<()> {
+    for cell in row {
+        match cell {
+            Cell::Missing => writer.write_field("")?,
+            Cell::Text(text) => writer.write_field(text.as_bytes())?,
+            Cell::Int(value) => writer.write_field(value.to_string())?,
+            Cell::Count(value) => writer.write_field(value.to_string())?,
+            Cell::Real(value) => writer.write_field(value.to_string())?,
+            Cell::Flag(value) => writer.write_field(if value { "true" } else { "false" })?,
+        }
+    }
+    writer.write_record(None::<&[u8]>)?;
+    Ok(())
 }

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use crate::analysis::Summary;
 use crate::analysis::summary::{Stats, TenantSummary, Verdict};
-use crate::text::number::{UNKNOWN, or_unknown, percent, short};
+use crate::digits::range;
+use crate::text::number::{UNKNOWN, or_unknown, percent, short, short_beside};
 use crate::text::value_of;
 
 /// Writes the summary as Markdown tables.
@@ -119,7 +120,7 @@ fn p99(of: &Stats) -> String {
 
 fn with_interval(ms: Option<f64>, interval: Option<[f64; 2]>) -> String {
     match (ms, interval) {
-        (Some(ms), Some([low, high])) => format!("{} ({}–{})", short(ms), short(low), short(high)),
+        (Some(ms), Some(bounds)) => format!("{} ({})", short_beside(ms, interval), range(bounds)),
         (ms, _) => or_unknown(ms, short),
     }
 }
@@ -145,18 +146,85 @@ fn expectations(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Escapes text for use in a Markdown table.
+/// Text for a line or a cell of a table, in which it reads as it is. Only what Markdown would take for its own is escaped:
+/// code, cells, links, HTML and mentions everywhere; underlines and asterisks where they could begin or end emphasis.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\r' => safe.push(' '),
-            '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '\\' | '#' | '@' => {
-                safe.push('\\');
-                safe.push(c);
+    let chars: Vec<char> = text.chars().collect();
+    for (at, &c) in chars.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|before| chars.get(before)).copied();
+        let after = chars.get(at + 1).copied();
+        let must = match c {
+            '\n' | '\r' => {
+                safe.push(' ');
+                continue;
             }
-            _ => safe.push(c),
+            '|' | '`' | '[' | ']' => true,
+            // HTML, also one that names no tag yet.
+            '<' => after.is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '!' | '?')),
+            // An entity would be read as its character.
+            '&' => after.is_some_and(|c| c == '#' || c.is_ascii_alphanumeric()),
+            // Within a word an underline is one; with space on both sides an asterisk is one.
+            '_' => !(is_word(before) && is_word(after)),
+            '*' => !(is_space(before) && is_space(after)),
+            // Two of them strike through what is between.
+            '~' => text.matches('~').count() > 1,
+            // It escapes only punctuation.
+            '\\' => after.is_none_or(|c| c.is_ascii_punctuation()),
+            '@' => after.is_some_and(char::is_alphanumeric),
+            // A number after it links to an issue.
+            '#' => after.is_some_and(|c| c.is_ascii_digit()),
+            _ => false,
+        };
+        if must {
+            safe.push('\\');
         }
+        safe.push(c);
     }
     safe
+}
+
+fn is_word(c: Option<char>) -> bool {
+    c.is_some_and(char::is_alphanumeric)
+}
+
+fn is_space(c: Option<char>) -> bool {
+    c.is_none_or(char::is_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_markdown_would_take_for_its_own_is_escaped_and_nothing_else() {
+        for plain in [
+            "front_left",
+            "x < y > z",
+            "2 * 3",
+            r"C:
+ew",
+            "a & b",
+            "~5 s",
+            "run #a",
+            "(see: sudo nvpmodel -q)",
+        ] {
+            assert_eq!(escaped(plain), plain);
+        }
+        for (text, safe) in [
+            ("a|b", r"a\|b"),
+            ("_a_", r"\_a\_"),
+            ("*a*", r"\*a\*"),
+            ("`a`", r"\`a\`"),
+            ("[a](b)", r"\[a\](b)"),
+            ("<b>", r"\<b>"),
+            ("&amp;", r"\&amp;"),
+            (r"\*", r"\\*"),
+            ("~~a~~", r"\~\~a\~\~"),
+            ("#1 @me", r"\#1 \@me"),
+            ("two\nlines", "two lines"),
+        ] {
+            assert_eq!(escaped(text), safe);
+        }
+    }
 }

@@ -5,7 +5,9 @@
 
 pub mod csv;
 pub mod cvcuda;
+pub mod energy;
 pub mod markdown;
+pub mod measured;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod perfetto;
@@ -15,12 +17,17 @@ pub mod tables;
 use std::borrow::Cow;
 use std::io;
 
+use crate::analysis::Summary;
 use crate::record::{Event, Manifest, OVERHEAD_TENANT, Outcome, Phase};
 
 /// A format that is written while a run is read.
 pub trait Export {
     /// Writes the rows or packets of an event.
     fn event(&mut self, event: &Event) -> io::Result<()>;
+    /// Writes what only the whole run tells, after its last event; most formats have no place for it.
+    fn summary(&mut self, _: &Summary) -> io::Result<()> {
+        Ok(())
+    }
     /// Writes the rest; returns the number of files.
     fn finish(&mut self) -> io::Result<usize>;
 }

@@ -14,7 +14,8 @@ use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::Type;
 
 use super::Export;
-use super::tables::{Cell, Column, Rows, TABLES, Table, ValueKind};
+use super::tables::{Cell, Column, Rows, TABLES, Table, ValueKind, of_summary};
+use crate::analysis::Summary;
 use crate::record::{Event, Manifest};
 
 /// Rows per group: some 15 MB of frames.
@@ -45,6 +46,11 @@ impl<W: Write + Send> Export for ParquetExport<W> {
         let tables = &mut self.tables;
         self.rows
             .of(event, |table, row| tables[table].push(row).map_err(cause))
+    }
+
+    fn summary(&mut self, summary: &Summary) -> io::Result<()> {
+        let mut rows = of_summary(summary).into_iter();
+        rows.try_for_each(|(table, row)| self.tables[table].push(row).map_err(cause))
     }
 
     fn finish(&mut self) -> io::Result<usize> {

@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Names, outcome_name, phase_name};
+use super::{Names, energy, outcome_name, phase_name};
+use crate::analysis::Summary;
 use crate::record::activity::{OnStream, Work};
 use crate::record::{
     Activity, ActivityBatch, Definition, Event, FrameRecord, Manifest, NO_CONTENT, NodeRecord, RangeRecord,
@@ -69,9 +70,10 @@ const TELEMETRY: usize = 1;
 const LAYERS: usize = 2;
 const RANGES: usize = 3;
 const KERNELS: usize = 4;
+const ENERGY: usize = 5;
 
 /// The tables of an export, in the order in which they are written.
-pub const TABLES: [Table; 5] = [
+pub const TABLES: [Table; 6] = [
     Table {
         name: "frames",
         columns: &[
@@ -164,6 +166,22 @@ pub const TABLES: [Table; 5] = [
             maybe("registers", ValueKind::Count),
             maybe("static_shared_bytes", ValueKind::Count),
             maybe("dynamic_shared_bytes", ValueKind::Count),
+        ],
+    },
+    Table {
+        name: "energy",
+        columns: &[
+            maybe("tenant", ValueKind::Text),
+            column("rail", ValueKind::Text),
+            column("in_total", ValueKind::Flag),
+            maybe("share", ValueKind::Real),
+            maybe("energy_mj", ValueKind::Real),
+            maybe("low_mj", ValueKind::Real),
+            maybe("high_mj", ValueKind::Real),
+            maybe("above_idle_mj", ValueKind::Real),
+            maybe("per_frame_mj", ValueKind::Real),
+            maybe("per_frame_low_mj", ValueKind::Real),
+            maybe("per_frame_high_mj", ValueKind::Real),
         ],
     },
 ];
@@ -317,6 +335,31 @@ fn row<'a>(event: &'a Event, names: &'a Names) -> Option<(usize, Vec<Cell<'a>>)>
         Event::Range(of) => (RANGES, range(of, names.of(of.tenant)?)),
         _ => return None,
     })
+}
+
+/// The rows of what only the whole run tells, each with the number of its table.
+pub(super) fn of_summary(summary: &Summary) -> Vec<(usize, Vec<Cell<'_>>)> {
+    let rows = energy::rows(summary).into_iter();
+    rows.map(|row| (ENERGY, energy(row))).collect()
+}
+
+fn energy(row: energy::Row<'_>) -> Vec<Cell<'_>> {
+    let real = |value: Option<f64>| if_known(value.filter(|value| value.is_finite()), Cell::Real);
+    let [low, high] = energy::bounds(row.interval_mj);
+    let [frame_low, frame_high] = energy::bounds(row.per_frame_interval_mj());
+    vec![
+        row.tenant.map_or(Cell::Missing, text),
+        Cell::Text(row.rail.clone()),
+        Cell::Flag(row.in_total),
+        real(row.share),
+        real(Some(row.energy_mj)),
+        real(low),
+        real(high),
+        real(row.above_idle_mj),
+        real(row.per_frame_mj()),
+        real(frame_low),
+        real(frame_high),
+    ]
 }
 
 fn text(text: &str) -> Cell<'_> {

@@ -5,8 +5,9 @@ use super::view::{self, Block, Section, Table, cell, tenant_cell, words};
 use crate::analysis::summary::duty::Clock;
 use crate::analysis::summary::interference::{Cell, Effect, Overlap, Sensitivity, Way};
 use crate::analysis::summary::{Slowdown, Summary};
+use crate::digits::{Digits, range};
 use crate::text::interference::{or_nothing, withheld};
-use crate::text::number::{TimeUnit, or_unknown, percent, short};
+use crate::text::number::{TimeUnit, or_unknown, percent, short, short_beside};
 
 /// The slowdown from which a cell has the warmest colour.
 const HOTTEST: f64 = 3.0;
@@ -109,11 +110,11 @@ fn heat(slowdown: Option<f64>, interval: Option<[f64; 2]>) -> view::Cell {
     let warmth = slowdown.map_or(0.0, |x| ((x - 1.0) / (HOTTEST - 1.0)).clamp(0.0, 1.0) * 55.0);
     view::Cell {
         style: format!("--share:{warmth:.0}%"),
-        ..cell(or_unknown(slowdown, |x| format!("×{}", short(x))))
-            .note(interval.map_or(String::new(), |[low, high]| {
-                format!("{}–{}", short(low), short(high))
-            }))
-            .class("heat")
+        ..cell(or_unknown(slowdown, |x| {
+            format!("×{}", short_beside(x, interval))
+        }))
+        .note(interval.map_or(String::new(), range))
+        .class("heat")
     }
 }
 
@@ -232,11 +233,10 @@ pub(super) fn inputs(summary: &Summary, prefix: &str) -> Option<Section> {
         ],
     );
     for contrast in contrasts {
-        let signed = |x: f64| format!("{}{}", if x < 0.0 { "−" } else { "+" }, short(x.abs()));
+        let signed = |x: f64, interval| Digits::of_interval(interval, Digits::of).signed(x);
         let effect = |effect: &Effect| {
-            let [low, high] = effect.ci95;
-            cell(signed(effect.value))
-                .note(format!("{} to {}", signed(low), signed(high)))
+            cell(signed(effect.value, effect.ci95))
+                .note(effect.ci95.map(|x| signed(x, effect.ci95)).join(" to "))
                 .class(if effect.found { "strong" } else { "dim" })
         };
         let measure = match contrast.measure {

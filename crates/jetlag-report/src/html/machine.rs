@@ -4,9 +4,10 @@ use super::charts::{energy, signals};
 use super::view::{Block, Chart, Key, Section, Table, cell, tenant_cell};
 use crate::analysis::plot::SignalPlot;
 use crate::analysis::summary::Summary;
+use crate::digits::range;
 use crate::record::Manifest;
 use crate::shell;
-use crate::text::number::{or_unknown, percent, short};
+use crate::text::number::{or_unknown, percent, short, short_beside};
 use crate::text::power::role;
 use crate::text::{sampling_cost, value_of};
 use crate::units::Bytes;
@@ -252,12 +253,10 @@ pub(super) fn energy(summary: &Summary, prefix: &str) -> Option<Section> {
         let Some(energy) = &tenant.energy_mj_per_frame else {
             continue;
         };
-        let bounds = energy.ci95.map_or(String::new(), |[low, high]| {
-            format!("{}–{}", short(low), short(high))
-        });
+        let bounds = energy.ci95.map_or(String::new(), range);
         table.row(vec![
             tenant_cell(&tenant.name, number),
-            cell(format!("{} mJ", short(energy.total))).note(bounds),
+            cell(format!("{} mJ", short_beside(energy.total, energy.ci95))).note(bounds),
             cell(or_unknown(energy.above_idle, |mj| format!("{} mJ", short(mj)))),
             cell(or_unknown(energy.frames_per_joule, short)),
             cell(percent(energy.share)),

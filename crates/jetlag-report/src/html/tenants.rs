@@ -4,8 +4,9 @@
 use super::charts::{mark, over_time, spread};
 use super::view::{Block, Card, Cell, Chart, Glance, Key, Section, Table, cell, words};
 use crate::analysis::summary::{SlowFrame, Summary, TenantSummary};
+use crate::digits::range;
 use crate::text::nodes::{drivers, of_submission};
-use crate::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
+use crate::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short, short_beside};
 use crate::text::waterfall::sentence;
 
 /// Layers shown of a tenant; JSON has all.
@@ -47,7 +48,7 @@ fn card(number: usize, tenant: &TenantSummary) -> Card {
     let stats = &tenant.response_ms;
     let time = |name, value: Option<f64>, interval: Option<[f64; 2]>, needs: Option<u64>| Glance {
         name,
-        value: or_unknown(value, |ms| unit.show(ms)),
+        value: or_unknown(value, |ms| unit.show_beside(ms, interval)),
         unit: value.map_or("", |_| unit.name()),
         note: match (interval, value, needs) {
             (Some(interval), ..) => unit.show_interval(interval),
@@ -98,12 +99,13 @@ fn card(number: usize, tenant: &TenantSummary) -> Card {
             Some(p99) => (Some(p99), slowdown.ci95.p99, "of p99"),
             None => (slowdown.p50, slowdown.ci95.p50, "of the median"),
         };
-        let interval = interval.map_or(String::new(), |[low, high]| {
-            format!(", {}–{}", short(low), short(high))
-        });
+        let bounds = interval.map_or(String::new(), |bounds| format!(", {}", range(bounds)));
         figures.push(Glance {
-            note: format!("{note}{interval}"),
-            ..plain("slowdown", value, |x| format!("×{}", short(x)), "")
+            name: "slowdown",
+            value: or_unknown(value, |x| format!("×{}", short_beside(x, interval))),
+            unit: "",
+            note: format!("{note}{bounds}"),
+            alarm: false,
         });
     }
     if let Some(energy) = &tenant.energy_mj_per_frame {
@@ -227,7 +229,7 @@ fn waterfall(number: usize, tenant: &TenantSummary, unit: TimeUnit) -> Table {
     columns.push("position in the response");
     let mut table = Table::new(tenant.name.clone(), &columns);
     let mut from = 0.0;
-    for part in &tenant.waterfall.parts {
+    for part in tenant.waterfall.parts.iter().filter(|part| !unit.hides(part)) {
         let start = from;
         from += part.share;
         let time = |ms: Option<f64>| cell(or_unknown(ms, |ms| unit.show(ms)));

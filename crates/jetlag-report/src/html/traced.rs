@@ -11,7 +11,7 @@ use crate::analysis::summary::kernels::{KernelPhase, KernelTime, TenantKernels};
 use crate::analysis::summary::observer::{Observed, ObservedFigure, ObservedPhase};
 use crate::text::kernels::names::shortened;
 use crate::text::kernels::undecided;
-use crate::text::number::{TimeUnit, or_unknown, percent, short};
+use crate::text::number::{TimeUnit, change, change_range, or_unknown, percent, short};
 
 /// Layers shown of a tenant, kernels of a layer, and co-runners' kernels; JSON has all.
 const LAYERS: usize = 12;
@@ -117,10 +117,6 @@ pub(super) fn kernels(summary: &Summary, prefix: &str) -> Option<Section> {
     })
 }
 
-fn signed(change: f64) -> String {
-    format!("{:+.1} %", change * 100.0).replace('-', "−")
-}
-
 /// What tracing changed.
 fn changed(summary: &Summary, observed: &ObservedPhase) -> Table {
     let caption = match &observed.untraced {
@@ -152,9 +148,13 @@ fn changed(summary: &Summary, observed: &ObservedPhase) -> Table {
                 cell(figure.figure),
                 value(figure.untraced, figure),
                 value(figure.traced, figure),
-                cell(or_unknown(figure.change, signed)).class(if perturbed { "warn strong" } else { "" }),
+                cell(or_unknown(figure.change, |of| change(of, figure.ci95))).class(if perturbed {
+                    "warn strong"
+                } else {
+                    ""
+                }),
                 match (figure.ci95, &figure.reason) {
-                    (Some([low, high]), _) => cell(format!("{} to {}", signed(low), signed(high))),
+                    (Some(bounds), _) => cell(change_range(bounds)),
                     (None, reason) => cell("–").note(reason.clone().unwrap_or_default()),
                 },
             ]);

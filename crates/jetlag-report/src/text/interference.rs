@@ -1,11 +1,12 @@
 //! How tenants slow each other down: slowdown matrix, overlap, effects of inputs, and load on one resource.
 
-use super::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
+use super::number::{TimeUnit, UNKNOWN, or_unknown, percent, short, short_beside};
 use super::{cut, dim, heading, plain, wrapped};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::summary::Slowdown;
 use crate::analysis::summary::interference::{Cell, Contrast, Effect, Overlap, Way};
+use crate::digits::{Digits, range};
 use crate::table::{Align, Grid, Ink, Text};
 
 /// A table for each sharing mode; empty if no matrix was run.
@@ -59,24 +60,24 @@ fn way_of(way: &Way, style: &Style) -> String {
             let shown = cells.iter().map(|cell| cell.map_or_else(|| dim(""), show));
             [name, label].into_iter().chain(shown).collect()
         };
-        let figure = |pick: fn(&Slowdown) -> Option<f64>| {
-            move |cell: &Cell| match cell.slowdown.as_ref().and_then(pick) {
-                Some(x) => plain(format!("×{}", short(x))),
-                None => dim(UNKNOWN),
+        let figure = |pick: fn(&Slowdown) -> Shown| {
+            move |cell: &Cell| match cell.slowdown.as_ref().map(pick) {
+                Some((Some(x), interval)) => plain(format!("×{}", short_beside(x, interval))),
+                _ => dim(UNKNOWN),
             }
         };
         let interval = |pick: fn(&Slowdown) -> Bounds| move |cell: &Cell| dim(bounds(cell, pick));
         grid.row(row(
             (cut(tenant, style), Ink::Bold),
             plain("p50"),
-            &figure(|s| s.p50),
+            &figure(|s| (s.p50, s.ci95.p50)),
         ));
         grid.row(row(
             plain(""),
             plain(""),
             &interval(|s| (s.ci95.p50, s.needs.p50)),
         ));
-        grid.row(row(plain(""), plain("p99"), &figure(|s| s.p99)));
+        grid.row(row(plain(""), plain("p99"), &figure(|s| (s.p99, s.ci95.p99))));
         grid.row(row(
             plain(""),
             plain(""),
@@ -90,6 +91,8 @@ fn way_of(way: &Way, style: &Style) -> String {
     grid.render(style)
 }
 
+/// A figure and its interval.
+type Shown = (Option<f64>, Option<[f64; 2]>);
 /// An interval, and the number of frames that it needs if it is missing.
 type Bounds = (Option<[f64; 2]>, Option<u64>);
 
@@ -99,7 +102,7 @@ fn bounds(cell: &Cell, pick: fn(&Slowdown) -> Bounds) -> String {
         return "no frame".to_owned();
     };
     match pick(slowdown) {
-        (Some([low, high]), _) => format!("{}–{}", short(low), short(high)),
+        (Some(bounds), _) => range(bounds),
         (None, needs) => super::frames_needed(needs),
     }
 }
@@ -155,7 +158,7 @@ pub(super) fn overlap(summary: &Summary, style: &Style) -> String {
 /// An interval, which may have no upper end, as text; empty if there is none.
 pub(crate) fn or_nothing(interval: Option<(f64, Option<f64>)>) -> String {
     match interval {
-        Some((low, Some(high))) => format!("{}–{}", short(low), short(high)),
+        Some((low, Some(high))) => range([low, high]),
         Some((low, None)) => format!("{} or more", short(low)),
         None => String::new(),
     }
@@ -180,10 +183,6 @@ pub(crate) fn withheld(all: &[Overlap]) -> Vec<String> {
         .collect()
 }
 
-fn signed(size: String, value: f64) -> String {
-    format!("{}{size}", if value < 0.0 { "−" } else { "+" })
-}
-
 /// The effects of inputs on a detector and on its co-runner; empty if inputs were not crossed.
 pub(super) fn crossed(summary: &Summary, style: &Style) -> String {
     let contrasts = &summary.interference.crossed;
@@ -201,11 +200,12 @@ pub(super) fn crossed(summary: &Summary, style: &Style) -> String {
     for contrast in contrasts {
         let effects = |effect: &Effect| {
             let mark = if effect.found { "*" } else { "" };
-            plain(signed(short(effect.value.abs()), effect.value) + mark)
+            let digits = Digits::of_interval(effect.ci95, Digits::of);
+            plain(digits.signed(effect.value) + mark)
         };
         let intervals = |effect: &Effect| {
-            let [low, high] = effect.ci95.map(|x| signed(short(x.abs()), x));
-            dim(format!("{low} to {high}"))
+            let digits = Digits::of_interval(effect.ci95, Digits::of);
+            dim(effect.ci95.map(|x| digits.signed(x)).join(" to "))
         };
         let three = |show: &dyn Fn(&Effect) -> Text| {
             [&contrast.own, &contrast.co_runner, &contrast.interaction].map(show)
@@ -279,19 +279,17 @@ pub(super) fn sensitivity(summary: &Summary, style: &Style) -> String {
         let (mut name, mut resource) = (cut(&sensitivity.tenant, style), sensitivity.resource.clone());
         for point in &sensitivity.points {
             let slowdown = point.slowdown.as_ref();
-            let figure = |x: Option<f64>| plain(or_unknown(x, |x| format!("×{}", short(x))));
-            let interval = |bounds: Option<[f64; 2]>| {
-                dim(bounds.map_or(String::new(), |[low, high]| {
-                    format!("{}–{}", short(low), short(high))
-                }))
+            let figure = |x: Option<f64>, interval| {
+                plain(or_unknown(x, |x| format!("×{}", short_beside(x, interval))))
             };
+            let interval = |bounds: Option<[f64; 2]>| dim(bounds.map_or(String::new(), range));
             grid.row(vec![
                 (std::mem::take(&mut name), Ink::Bold),
                 plain(std::mem::take(&mut resource)),
                 plain(percent(point.level)),
-                figure(slowdown.and_then(|s| s.p50)),
+                figure(slowdown.and_then(|s| s.p50), slowdown.and_then(|s| s.ci95.p50)),
                 interval(slowdown.and_then(|s| s.ci95.p50)),
-                figure(slowdown.and_then(|s| s.p99)),
+                figure(slowdown.and_then(|s| s.p99), slowdown.and_then(|s| s.ci95.p99)),
                 interval(slowdown.and_then(|s| s.ci95.p99)),
                 plain(&sensitivity.sharing),
             ]);

@@ -8,6 +8,7 @@ mod duty;
 pub(crate) mod interference;
 pub mod kernels;
 pub mod layers;
+mod machine;
 pub(crate) mod nodes;
 pub(crate) mod number;
 mod phases;
@@ -22,12 +23,13 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::Style;
-use crate::analysis::Summary;
 use crate::analysis::summary::{ExpectationResult, Sampling, Stats, TenantSummary, Unit, Verdict};
+use crate::analysis::{Recorded, Summary};
+use crate::digits::range;
 use crate::shell;
 use crate::table::{Align, Grid, Ink, Text};
 use crate::units::Bytes;
-use number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
+use number::{TimeUnit, UNKNOWN, or_unknown, percent, short, short_beside};
 
 /// Writes the whole report.
 pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Result<()> {
@@ -48,6 +50,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         phases::section(summary, style),
         predictability::section(summary, style),
         power::section(summary, style),
+        machine::section(summary, style),
         power::budget(summary, style),
         plots::slowest(summary, style),
         expectations(summary, style),
@@ -107,10 +110,13 @@ fn verdict(summary: &Summary, style: &Style) -> String {
         (Verdict::Limited, n) => (Ink::Warn.paint("LIMITED", style), format!("by {n} findings")),
     };
     let mut text = format!("{}  {verdict}  {note}\n", Ink::Bold.paint(&run.name, style));
-    let mut about = format!(
-        "{:.1} s measured{simulated}; response time counts from release",
-        run.duration_s
-    );
+    let mut about = match run.recorded {
+        Recorded::Machine => format!("{:.1} s of this machine recorded", run.duration_s),
+        _ => format!(
+            "{:.1} s measured{simulated}; response time counts from release",
+            run.duration_s
+        ),
+    };
     if let Some(how) = &run.processes {
         about += &format!("\neach tenant ran in its own process; GPU sharing: {how}");
     }
@@ -162,7 +168,7 @@ fn responses(summary: &Summary, style: &Style) -> String {
         let mut intervals = vec![plain("")];
         for (needs, value, interval) in shown {
             figures.push(match value {
-                Some(ms) => plain(unit.show(ms)),
+                Some(ms) => plain(unit.show_beside(ms, interval)),
                 None => dim(UNKNOWN),
             });
             intervals.push(dim(match interval {
@@ -270,15 +276,19 @@ fn slowdown(summary: &Summary, style: &Style) -> String {
         any = true;
         let interval = |bounds: Option<[f64; 2]>, needs: Option<u64>| {
             dim(match bounds {
-                Some([low, high]) => format!("{}–{}", short(low), short(high)),
+                Some(bounds) => range(bounds),
                 None => frames_needed(needs),
             })
         };
         grid.row(vec![
             (name_of(tenant, style), Ink::Bold),
-            plain(or_unknown(slowdown.p50, |x| format!("×{}", short(x)))),
+            plain(or_unknown(slowdown.p50, |x| {
+                format!("×{}", short_beside(x, slowdown.ci95.p50))
+            })),
             interval(slowdown.ci95.p50, slowdown.needs.p50),
-            plain(or_unknown(slowdown.p99, |x| format!("×{}", short(x)))),
+            plain(or_unknown(slowdown.p99, |x| {
+                format!("×{}", short_beside(x, slowdown.ci95.p99))
+            })),
             interval(slowdown.ci95.p99, slowdown.needs.p99),
             plain(slowdown.alone_count.to_string()),
         ]);

@@ -1,5 +1,7 @@
 //! Formats figures for display: few digits, and the unit once per table.
 
+use crate::digits::{Digits, beside, percent_range, range};
+
 /// The sign for an unknown figure.
 pub(crate) const UNKNOWN: &str = "–";
 
@@ -29,26 +31,51 @@ impl TimeUnit {
 
     /// A duration given in milliseconds.
     pub(crate) fn show(self, ms: f64) -> String {
-        match self {
-            TimeUnit::Millis => short(ms),
-            TimeUnit::Micros => short(ms * 1e3),
-        }
+        short(self.of_millis(ms))
     }
 
     /// The two bounds of an interval.
-    pub(crate) fn show_interval(self, [low, high]: [f64; 2]) -> String {
-        format!("{}–{}", self.show(low), self.show(high))
+    pub(crate) fn show_interval(self, interval: [f64; 2]) -> String {
+        range(interval.map(|ms| self.of_millis(ms)))
+    }
+
+    /// A duration given in milliseconds, with the digits of its interval.
+    pub(crate) fn show_beside(self, ms: f64, interval: Option<[f64; 2]>) -> String {
+        let interval = interval.map(|ends| ends.map(|ms| self.of_millis(ms)));
+        short_beside(self.of_millis(ms), interval)
+    }
+
+    fn of_millis(self, ms: f64) -> f64 {
+        match self {
+            TimeUnit::Millis => ms,
+            TimeUnit::Micros => ms * 1e3,
+        }
     }
 }
 
 /// Two decimals, fewer on large figures, three on small ones.
 pub(crate) fn short(x: f64) -> String {
-    match x.abs() {
-        size if size >= 9_999.5 => format!("{x:.0}"),
-        size if size >= 999.95 => format!("{x:.1}"),
-        size if size >= 0.995 || x == 0.0 => format!("{x:.2}"),
-        _ => format!("{x:.3}"),
-    }
+    Digits::of(x).show(x)
+}
+
+/// The same with the digits of its interval, where there is one.
+pub(crate) fn short_beside(x: f64, interval: Option<[f64; 2]>) -> String {
+    beside(x, interval, Digits::of).show(x)
+}
+
+/// A relative change in percent with its sign, with the digits of its interval.
+pub(crate) fn change(change: f64, interval: Option<[f64; 2]>) -> String {
+    let percent = change * 100.0;
+    let interval = interval.map(|ends| ends.map(|end| end * 100.0));
+    format!(
+        "{} %",
+        beside(percent, interval, Digits::of_percent).signed(percent)
+    )
+}
+
+/// The interval of a relative change: `+11.8 to +12.3 %`.
+pub(crate) fn change_range(interval: [f64; 2]) -> String {
+    format!("{} %", percent_range(interval))
 }
 
 /// A share from 0 to 1 in percent; a value above zero never shows as zero.

@@ -4,7 +4,7 @@ use super::number::{TimeUnit, or_unknown, percent};
 use super::{bar, dim, heading, name_of, plain, wrapped};
 use crate::Style;
 use crate::analysis::Summary;
-use crate::analysis::summary::TenantSummary;
+use crate::analysis::summary::{Part, TenantSummary};
 use crate::table::{Align, Grid, Ink};
 
 /// The section; empty where no tenant's time has parts.
@@ -35,7 +35,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     let mut grid = grid.optional("", Align::Left);
     for tenant in told() {
         let mut name = name_of(tenant, style);
-        for part in &tenant.waterfall.parts {
+        for part in tenant.waterfall.parts.iter().filter(|part| !unit.hides(part)) {
             let mut row = vec![
                 (std::mem::take(&mut name), Ink::Bold),
                 plain(part.part),
@@ -89,6 +89,15 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         }
     }
     text
+}
+
+impl TimeUnit {
+    /// Whether a part would be a row of zeros.
+    pub(crate) fn hides(self, part: &Part) -> bool {
+        let times = [Some(part.mean_ms), part.p99_ms, part.slowest_mean_ms];
+        let is_zero = |ms: f64| self.show(ms).chars().all(|c| matches!(c, '0' | '.'));
+        times.into_iter().flatten().all(is_zero)
+    }
 }
 
 /// A sentence about the largest part, and about what makes the slowest frames slow.

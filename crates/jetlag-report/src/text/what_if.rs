@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::critical::lines;
-use super::number::{TimeUnit, UNKNOWN, or_unknown};
+use super::number::{self, TimeUnit, UNKNOWN, or_unknown};
 use super::{cut, dim, heading, plain};
 use crate::Style;
 use crate::analysis::summary::what_if::{Predicted, WhatIf};
@@ -47,10 +47,9 @@ pub fn write(found: &WhatIf, out: &mut dyn Write, style: &Style) -> io::Result<(
             shown(figure.traced_ms),
             shown(figure.predicted_ms),
             change(figure),
-            dim(figure.change_ci95.map_or_else(
-                || UNKNOWN.to_owned(),
-                |[low, high]| format!("{} to {}", signed(low), signed(high)),
-            )),
+            dim(figure
+                .change_ci95
+                .map_or_else(|| UNKNOWN.to_owned(), number::change_range)),
         ];
         if has_untraced {
             row.extend([shown(figure.untraced_ms), shown(figure.expected_ms)]);
@@ -65,21 +64,19 @@ pub fn write(found: &WhatIf, out: &mut dyn Write, style: &Style) -> io::Result<(
 }
 
 /// A relative change in percent, with its sign.
-fn signed(change: f64) -> String {
-    let percent = change * 100.0;
-    if percent.abs() < 0.05 {
+fn signed(change: f64, interval: Option<[f64; 2]>) -> String {
+    if interval.is_none() && change.abs() < 0.000_5 {
         return "±0 %".to_owned();
     }
-    let sign = if percent < 0.0 { "−" } else { "+" };
-    format!("{sign}{:.1} %", percent.abs())
+    number::change(change, interval)
 }
 
 fn change(figure: &Predicted) -> (String, Ink) {
     match figure.change {
         None => dim(UNKNOWN),
-        Some(change) if change <= -0.000_5 => (signed(change), Ink::Good),
-        Some(change) if change >= 0.000_5 => (signed(change), Ink::Bad),
-        Some(change) => plain(signed(change)),
+        Some(change) if change <= -0.000_5 => (signed(change, figure.change_ci95), Ink::Good),
+        Some(change) if change >= 0.000_5 => (signed(change, figure.change_ci95), Ink::Bad),
+        Some(change) => plain(signed(change, figure.change_ci95)),
     }
 }
 
@@ -129,6 +126,10 @@ mod tests {
         ] {
             assert!(text.contains(said), "{said} is not in:\n{text}");
         }
-        assert_eq!([0.0, 0.3, -0.0001].map(signed), ["±0 %", "+30.0 %", "±0 %"]);
+        assert_eq!(
+            [0.0, 0.3, -0.0001].map(|change| signed(change, None)),
+            ["±0 %", "+30 %", "±0 %"]
+        );
+        assert_eq!(signed(0.3, Some([0.297, 0.303])), "+30.0 %");
     }
 }

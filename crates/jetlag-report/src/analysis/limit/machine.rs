@@ -175,7 +175,7 @@ impl MachineLimit {
                 "Warm up for longer (`warmup: …`) until temperatures settle: power grows with them, and clocks may fall."
             }
             MachineLimit::ClockFell { .. } | MachineLimit::ClockMoved { .. } => {
-                "Hold the clocks (`clocks: Max` in the scenario, or `sudo jetlag clocks max`) and run again; a longer warm-up \
+                "Hold the clocks (`sudo jetlag clocks max`) and run again; a longer warm-up \
                  helps where that is not possible."
             }
         }

@@ -244,7 +244,7 @@ impl ServingLimit {
                     None => "Run the network on TensorRT with `graph: On`, which submits a frame in one call",
                 };
                 return format!(
-                    "{fewer}; or use batches of several images. Hold the processors' clocks (`clocks: Max`) and \
+                    "{fewer}; or use batches of several images. Hold the processors' clocks (`sudo jetlag clocks max`) and \
                      keep them out of deep idle states, which slow down each launch after a pause."
                 )
                 .into();

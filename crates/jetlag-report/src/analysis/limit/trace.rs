@@ -1,6 +1,7 @@
 //! Findings about traced phases: what tracing changed, and what the trace lacks.
 
 use super::super::code::Code;
+use crate::digits::{Digits, percent_range};
 
 /// Something that limits what the figures of a traced phase mean.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,13 +92,12 @@ impl TraceLimit {
                 ci95: [low, high],
                 medians_ms: [untraced, traced],
             } => {
-                let signed = |x: f64| format!("{:+.1}", x * 100.0).replace('-', "−");
+                let digits = Digits::of_interval([low * 100.0, high * 100.0], Digits::of_percent);
                 format!(
                     "In the traced phase {phase}, {tenant}'s median response time is {traced:.3} ms instead of {untraced:.3} \
-                     ms: {} % ({} to {} %). The gaps between kernels, waits and turnarounds there include what tracing cost.",
-                    signed(*change),
-                    signed(*low),
-                    signed(*high)
+                     ms: {} % ({} %). The gaps between kernels, waits and turnarounds there include what tracing cost.",
+                    digits.signed(change * 100.0),
+                    percent_range([*low, *high])
                 )
             }
             TraceLimit::Incomplete {

@@ -26,7 +26,9 @@ pub use interference::Interference;
 pub use kernels::Kernels;
 pub use observer::Observer;
 pub use phases::{PhaseSummary, PhaseTenant};
-pub use power::{Energy, EnergySummary, P95_VALUES, PowerBudget, PowerMoment, RailSummary, SensorSummary};
+pub use power::{
+    Charged, Energy, EnergySummary, P95_VALUES, PowerBudget, PowerMoment, RailSummary, SensorSummary,
+};
 pub use predictability::{
     ActiveCoRunner, EffectiveFrames, Interpolated, Predictability, Shift, SignalChange, SlowFrame, SlowPart,
     StagePredictability, Steady, Trimmed,
@@ -35,7 +37,7 @@ pub use stats::{Intervals, NeededFrames, Slowdown, SlowdownIntervals, SlowdownNe
 pub use submission::{Shares, Submitting};
 pub use tenant::{FrameCounts, NodeResponse, NodeSummary, NodeTime, OperatorSummary, TenantSummary};
 
-pub use waterfall::Waterfall;
+pub use waterfall::{Part, Waterfall};
 
 use super::code::Code;
 pub use super::plot::Plots;

@@ -62,6 +62,24 @@ pub struct EnergySummary {
     /// Whether it comes from a board's own rails.
     #[serde(skip)]
     pub board: bool,
+    /// What each tenant was charged with, for tables of the energy.
+    #[serde(skip)]
+    pub charged: Vec<Charged>,
+}
+
+/// The energy that one tenant was charged with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Charged {
+    /// Its place among the tenants of the summary.
+    pub tenant: usize,
+    /// All of it, mJ.
+    pub mj: f64,
+    /// The part of it above idle, mJ; `None` if idle power was not measured.
+    pub above_idle_mj: Option<f64>,
+    /// Half of the 95 % interval of `mj`.
+    pub half_mj: Option<f64>,
+    /// The rails that it comes from, by their places in the summary's `power`, each with the tenant's share of its energy.
+    pub rails: Vec<(usize, f64)>,
 }
 
 /// One power line over the measured time.
@@ -159,16 +177,16 @@ pub struct PowerMoment {
     pub peak_mw: f64,
 }
 
-/// A clock or a temperature over the measured time.
+/// A clock, a temperature or a load over the measured time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SensorSummary {
     /// Name of the sampler.
     pub source: String,
     /// The signal's name.
     pub signal: String,
-    /// `clock` or `temperature`.
+    /// `clock`, `temperature` or `load`.
     pub quantity: &'static str,
-    /// `mhz` or `c`, of the five values.
+    /// `mhz`, `c` or `percent`, of the five values.
     pub unit: String,
     /// Lowest reading.
     pub min: f64,

@@ -6,7 +6,7 @@ pub(crate) mod names;
 
 use std::io::{self, Write};
 
-use super::number::{TimeUnit, or_unknown, percent, short};
+use super::number::{TimeUnit, change, change_range, or_unknown, percent, short};
 use super::{cut, dim, heading, plain, unit_of, wrapped};
 use crate::Style;
 use crate::analysis::Summary;
@@ -142,9 +142,9 @@ fn changed(observed: &ObservedPhase, style: &Style) -> String {
                 plain(figure.figure),
                 plain(valued(figure.untraced, figure)),
                 plain(valued(figure.traced, figure)),
-                (or_unknown(figure.change, signed), ink),
+                (or_unknown(figure.change, |of| change(of, figure.ci95)), ink),
                 match figure.ci95 {
-                    Some([low, high]) => dim(format!("{} to {}", signed(low), signed(high))),
+                    Some(bounds) => dim(change_range(bounds)),
                     None => dim("–"),
                 },
             ]);
@@ -182,10 +182,6 @@ pub(crate) fn undecided(tenant: &ObservedTenant) -> Option<String> {
 
 fn valued(value: Option<f64>, figure: &ObservedFigure) -> String {
     or_unknown(value, |value| format!("{} {}", short(value), figure.unit))
-}
-
-fn signed(change: f64) -> String {
-    format!("{:+.1} %", change * 100.0).replace('-', "−")
 }
 
 fn gpus(phase: &KernelPhase, style: &Style) -> String {

@@ -1,0 +1,224 @@
+//! What is in a run file: how many records of each kind, of whom, and the phases. Results are the report's.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::Style;
+use super::table::{Align, Grid, Ink};
+use crate::record::{Event, FrameRecord, Manifest, OVERHEAD_TENANT, Phase, PhaseSpec};
+
+/// Frames of one tenant in one phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FramesOf {
+    /// Whose frames; `overhead` for jetlag's own cost.
+    pub tenant: String,
+    /// `together`, `alone`, `overhead` or `phase-3`.
+    pub phase: String,
+    /// Those of the warm-up among them.
+    pub warmup: u64,
+    /// All of them.
+    pub frames: u64,
+}
+
+/// A phase as the file describes it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseOf {
+    /// As frames refer to it.
+    pub phase: String,
+    /// In words; empty where the file has none.
+    pub label: String,
+    /// Names of the tenants that run in it.
+    pub tenants: Vec<String>,
+    /// The sharing mode, as a scenario writes it.
+    pub sharing: String,
+    /// Whether the GPU was traced.
+    pub traced: bool,
+}
+
+/// The records of a run file, counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Contents {
+    /// By tenant and phase.
+    pub frames: Vec<FramesOf>,
+    /// In the order of the file.
+    pub phases: Vec<PhaseOf>,
+    /// Readings of each sampler, by name, with its signals.
+    pub samplers: BTreeMap<String, Readings>,
+    /// Other records, by what they are; kinds that the file has none of are absent.
+    pub records: BTreeMap<&'static str, u64>,
+}
+
+/// What one sampler recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Readings {
+    /// Names of its signals.
+    pub signals: BTreeSet<String>,
+    /// Readings of all of them.
+    pub readings: u64,
+}
+
+/// Counts the records of a file.
+#[derive(Debug)]
+pub struct ContentsTally {
+    tenants: Vec<String>,
+    /// All frames and those of the warm-up, by tenant and phase.
+    frames: HashMap<(u16, Phase), (u64, u64)>,
+    found: Contents,
+}
+
+impl ContentsTally {
+    /// For a file of this manifest.
+    pub fn new(manifest: &Manifest) -> Self {
+        ContentsTally {
+            tenants: manifest
+                .tenants
+                .iter()
+                .map(|tenant| tenant.name.clone())
+                .collect(),
+            frames: HashMap::new(),
+            found: Contents::default(),
+        }
+    }
+
+    /// Counts a record.
+    pub fn push(&mut self, event: &Event) {
+        let mut count = |what: &'static str, number: u64| {
+            *self.found.records.entry(what).or_default() += number;
+        };
+        match event {
+            Event::Frame(frame) => self.frame(frame),
+            Event::PhaseSpec(spec) => {
+                let phase = self.phase(spec);
+                self.found.phases.push(phase);
+            }
+            Event::Sample(sample) => {
+                let of = self.found.samplers.entry(sample.source.clone()).or_default();
+                of.readings += 1;
+                if !of.signals.contains(&sample.signal) {
+                    of.signals.insert(sample.signal.clone());
+                }
+            }
+            Event::Detections(_) => count("results of frames", 1),
+            Event::Node(_) => count("times of nodes", 1),
+            Event::Range(_) => count("ranges", 1),
+            Event::Activities(batch) => count("traced activities", batch.activities.len() as u64),
+            Event::Finding(_) => count("findings", 1),
+            Event::Log(_) => count("lines of the log", 1),
+            // They describe the others.
+            Event::Phase(_)
+            | Event::Signal(_)
+            | Event::Window(_)
+            | Event::Definition(_)
+            | Event::Trace(_) => {}
+        }
+    }
+
+    fn frame(&mut self, frame: &FrameRecord) {
+        let (frames, warmup) = self.frames.entry((frame.tenant, frame.phase)).or_default();
+        *frames += 1;
+        *warmup += u64::from(frame.warmup);
+    }
+
+    fn phase(&self, spec: &PhaseSpec) -> PhaseOf {
+        PhaseOf {
+            phase: name_of(spec.phase),
+            label: spec.label.clone(),
+            tenants: spec.members.iter().map(|&member| self.tenant(member)).collect(),
+            sharing: spec.sharing.clone(),
+            traced: spec.traced,
+        }
+    }
+
+    /// Its name, or its number where the manifest does not list it.
+    fn tenant(&self, number: u16) -> String {
+        match self.tenants.get(usize::from(number)) {
+            _ if number == OVERHEAD_TENANT => "overhead".to_owned(),
+            Some(name) => name.clone(),
+            None => format!("tenant {number}"),
+        }
+    }
+
+    /// What was counted.
+    pub fn finish(mut self) -> Contents {
+        let mut counted: Vec<_> = std::mem::take(&mut self.frames).into_iter().collect();
+        counted.sort_by_key(|((tenant, phase), _)| (*tenant, name_of(*phase)));
+        self.found.frames = counted
+            .into_iter()
+            .map(|((tenant, phase), (frames, warmup))| FramesOf {
+                tenant: self.tenant(tenant),
+                phase: name_of(phase),
+                warmup,
+                frames,
+            })
+            .collect();
+        self.found
+    }
+}
+
+fn name_of(phase: Phase) -> String {
+    crate::export::phase_name(phase).into_owned()
+}
+
+/// Writes the sections for people.
+pub fn write(contents: &Contents, out: &mut dyn Write, style: &Style) -> io::Result<()> {
+    let plain = |text: String| (text, Ink::Plain);
+    let mut sections = Vec::new();
+    let mut phases = Grid::headed()
+        .column("phase", Align::Left)
+        .column("", Align::Left)
+        .column("tenants", Align::Left)
+        .optional("sharing", Align::Left)
+        .column("", Align::Left);
+    for phase in &contents.phases {
+        phases.row(vec![
+            plain(phase.phase.clone()),
+            plain(phase.label.clone()),
+            plain(phase.tenants.join(", ")),
+            plain(phase.sharing.clone()),
+            plain(if phase.traced { "traced" } else { "" }.to_owned()),
+        ]);
+    }
+    if !contents.phases.is_empty() {
+        sections.push(("PHASES", phases));
+    }
+    let mut frames = Grid::headed()
+        .column("frames of", Align::Left)
+        .column("phase", Align::Left)
+        .column("frames", Align::Right)
+        .column("of them warm-up", Align::Right);
+    for of in &contents.frames {
+        frames.row(vec![
+            plain(of.tenant.clone()),
+            plain(of.phase.clone()),
+            plain(of.frames.to_string()),
+            plain(of.warmup.to_string()),
+        ]);
+    }
+    if !contents.frames.is_empty() {
+        sections.push(("FRAMES", frames));
+    }
+    let mut rest = Grid::headed()
+        .column("records", Align::Left)
+        .column("number", Align::Right)
+        .column("", Align::Left);
+    for (sampler, of) in &contents.samplers {
+        rest.row(vec![
+            plain(format!("readings by {sampler}")),
+            plain(of.readings.to_string()),
+            (format!("signals: {}", of.signals.len()), Ink::Dim),
+        ]);
+    }
+    for (what, number) in &contents.records {
+        rest.row(vec![plain((*what).to_owned()), plain(number.to_string())]);
+    }
+    if !contents.samplers.is_empty() || !contents.records.is_empty() {
+        sections.push(("RECORDS", rest));
+    }
+    for (title, grid) in sections {
+        writeln!(out, "{}", Ink::Bold.paint(title, style))?;
+        writeln!(out, "{}", grid.render(style))?;
+    }
+    Ok(())
+}
