@@ -91,10 +91,8 @@ impl Tracer {
             .name("jetlag-tracer".to_owned())
             .spawn({
                 let stop = Arc::clone(&stop);
-                let gathered = Gathered {
-                    slices,
-                    ..Gathered::after(std::mem::take(&mut self.names))
-                };
+                let mut gathered = Gathered::after(std::mem::take(&mut self.names));
+                gathered.slices = slices;
                 move || read(session, gathered, &stop)
             })
             .map_err(NotTraced::Thread)?;

@@ -133,13 +133,13 @@ fn offset(slices: &[(i64, i64)], stamps: &[i64]) -> Option<Found> {
     edges.sort_unstable();
     let mut reached: Vec<(i64, i64, u64)> = Vec::new();
     let mut inside = 0u64;
-    for pair in 0..edges.len() {
-        inside = match edges[pair].1 {
+    for (&(at, begins), &(next, _)) in edges.iter().zip(edges.iter().skip(1)) {
+        inside = match begins {
             true => inside + 1,
             false => inside.saturating_sub(1),
         };
-        if let Some((next, _)) = edges.get(pair + 1).filter(|(next, _)| *next > edges[pair].0) {
-            reached.push((edges[pair].0, next - 1, inside));
+        if next > at {
+            reached.push((at, next - 1, inside));
         }
     }
     let most = reached

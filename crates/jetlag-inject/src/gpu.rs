@@ -66,14 +66,12 @@ impl Gpu {
         };
         let mut session = begun().map_err(|error| error.to_string())?;
         let calls_left_out = leave_out(&mut session);
-        let slices = tell_slices(&mut session).then(TracedSlices::default);
+        let mut gathered = Gathered::of_process(0);
+        gathered.slices = tell_slices(&mut session).then(TracedSlices::default);
         Ok(Gpu {
             session,
             library,
-            gathered: Gathered {
-                slices,
-                ..Gathered::of_process(0)
-            },
+            gathered,
             from: now(),
             whole,
             calls_left_out,

@@ -51,10 +51,8 @@ fn what_has_no_other_half_is_counted_and_makes_no_slice() {
 
 /// Two contexts of one device, of tenants 0 and 1, in turns; kernels in the middle of their slices, 5 µs later.
 fn two_contexts(stranger: bool) -> Gathered {
-    let mut gathered = Gathered {
-        slices: Some(TracedSlices::default()),
-        ..Gathered::default()
-    };
+    let mut gathered = Gathered::default();
+    gathered.slices = Some(TracedSlices::default());
     let mut keep = |(from, to): (i64, i64), tenant: Option<u16>, work, node| {
         let activity = Activity {
             from: Stamp(from),
