@@ -121,21 +121,16 @@ fn a_release_that_does_not_tell_them_is_said_in_one_line() {
 
 #[test]
 fn switches_that_do_not_fit_are_counted_and_make_no_slice() {
-    // The first records are those of the start.
     let Some((plain, ..)) = run("13.5", "") else {
         return;
     };
-    let Some((phase, text, ..)) = run("13.5", "@150 stays 2;@150 stranger 4711") else {
+    let Some((phase, text, ..)) = run("13.5", "@150 stranger 4711;@400 stays 1") else {
         return;
     };
     assert_eq!(sum(&plain, "unknown"), 0);
     assert!(sum(&phase, "unknown") >= 1, "{}", phase["traces"]);
-    // In each process two begins have no end; of those of the stranger's context one may be the same.
-    assert!(
-        sum(&phase, "unpaired") >= 2 + sum(&plain, "unpaired"),
-        "{}",
-        phase["traces"]
-    );
+    assert_eq!(sum(&plain, "unpaired"), 0);
+    assert!(sum(&phase, "unpaired") >= 1, "{}", phase["traces"]);
     assert!(text.contains("without their other half"), "{text}");
     assert!(!phase["slices"].as_array().unwrap().is_empty());
 }
