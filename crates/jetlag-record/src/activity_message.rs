@@ -457,8 +457,8 @@ pub(super) fn encode_trace(out: &mut Vec<u8>, unix_ns: u64, r: &TraceRecord) {
         e.str(&device.name);
     }
     e.u32(r.calls_left_out);
-    e.len(r.slices.iter().len());
-    for slices in &r.slices {
+    e.len(usize::from(r.slices.is_some()));
+    if let Some(slices) = &r.slices {
         e.u64(slices.unpaired);
         e.u64(slices.unknown);
         e.i64(slices.moved.0);
