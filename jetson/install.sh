@@ -102,7 +102,11 @@ filled() { sed "s|@BINDIR@|$prefix/bin|g; s|@SHAREDIR@|$share|g" "$1"; }
 put 755 "$binary" "$prefix/bin/jetlag"
 # What `jetlag trace` has loaded into other programs, where it was built beside the binary.
 injection=$(dirname "$binary")/libjetlag_inject.so
-if [ -f "$injection" ]; then put 644 "$injection" "$prefix/lib/jetlag/libjetlag_inject.so"; fi
+if [ -f "$injection" ]; then
+  put 644 "$injection" "$prefix/lib/jetlag/libjetlag_inject.so"
+else
+  say "no libjetlag_inject.so beside $binary, so \`jetlag trace\` has nothing to load into programs; \`cargo build --release -p jetlag-inject\` or scripts/cross.sh builds it"
+fi
 cd "$here"
 for file in configs/*.ron configs/*/*.ron engines/*.ron engines/*.onnx jetson/boards.ron jetson/scenarios/*.ron; do
   put 644 "$file" "$share/$file"

@@ -94,6 +94,15 @@ inside jetlag run /usr/share/jetlag/configs/demo.ron --quiet --set warmup=0s --s
 [ "$code" = 0 ] || [ "$code" = 3 ] || { cat "$work/summary" >&2; fail "the demo ended with $code"; }
 grep -q 'RESPONSE TIME' "$work/summary" || fail "the demo has no summary"
 
+step "trace"
+library=/usr/lib/jetlag/libjetlag_inject.so
+[ -f "$tree$library" ] || fail "the package has no $library, which jetlag trace needs"
+grep -q "$library" "$work/doctor" || fail "jetlag doctor does not find $library"
+# Nothing is traced of a program without CUDA and NVTX, and without its library the command would not be run (125).
+code=0
+inside jetlag trace -o /tmp/traced.mcap -- /bin/sh -c 'test "$NVTX_INJECTION64_PATH" = '"$library"' && exit 7' 2>"$work/trace" || code=$?
+[ "$code" = 7 ] || { cat "$work/trace" >&2; fail "jetlag trace of a command that exits with 7 ended with $code"; }
+
 step "record, with rotation"
 inside timeout --foreground -s TERM 12 env JETLAG_RECORD_EVERY=3s JETLAG_RECORD_KEEP_FREE_MIB=1 /usr/share/jetlag/jetson/record.sh \
   /var/lib/jetlag/monitor 2>"$work/record" || [ $? = 124 ] || { cat "$work/record" >&2; fail "record.sh failed"; }

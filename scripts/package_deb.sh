@@ -5,6 +5,7 @@
 #
 #   scripts/package_deb.sh BINARY [--documents DIR] [--out DIR]
 #
+# libjetlag_inject.so must lie beside BINARY, where scripts/cross.sh builds it.
 # --documents: man pages and completions [default: made by examples/documents.rs in target/documents]
 #
 # Equal binaries give equal packages: times are those of the last commit (SOURCE_DATE_EPOCH overrides it), owners are root,
@@ -23,6 +24,9 @@ while [ $# -gt 0 ]; do
   shift
 done
 [ -f "$binary" ] || { echo "package_deb: no file '$binary'; name a jetlag that scripts/cross.sh built" >&2; exit 2; }
+# What `jetlag trace` has loaded into other programs.
+injection=$(dirname "$binary")/libjetlag_inject.so
+[ -f "$injection" ] || { echo "package_deb: no libjetlag_inject.so beside $binary, without which 'jetlag trace' does nothing; scripts/cross.sh builds both" >&2; exit 1; }
 for wanted in dpkg-deb readelf; do
   command -v "$wanted" >/dev/null || { echo "package_deb: $wanted is not installed (Debian: dpkg, binutils)" >&2; exit 1; }
 done
@@ -51,11 +55,7 @@ put() { install -D -m "$1" "$2" "$tree$3"; }
 filled() { sed 's|@BINDIR@|/usr/bin|g; s|@SHAREDIR@|/usr/share/jetlag|g' "$1"; }
 
 put 755 "$binary" /usr/bin/jetlag
-# What `jetlag trace` has loaded into other programs, where it was built beside the binary.
-injection=$(dirname "$binary")/libjetlag_inject.so
-if [ -f "$injection" ]; then
-  put 644 "$injection" /usr/lib/jetlag/libjetlag_inject.so
-fi
+put 644 "$injection" /usr/lib/jetlag/libjetlag_inject.so
 for file in configs/*.ron configs/*/*.ron engines/*.ron engines/*.onnx jetson/boards.ron jetson/scenarios/*.ron; do
   put 644 "$file" "/usr/share/jetlag/$file"
 done

@@ -61,6 +61,9 @@ for arch in arm64 amd64; do
   tar -c -z -f "$out/$name.tar.gz" -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \
     --numeric-owner --exclude=engines/cache "$name"
   rm -rf "$work"
+  # install.sh takes it from beside the binary.
+  tar -t -z -f "$out/$name.tar.gz" | grep -qx "$name/libjetlag_inject.so" ||
+    { echo "release: $name.tar.gz has no libjetlag_inject.so, which jetlag trace needs" >&2; exit 1; }
   triple=$([ "$arch" = arm64 ] && echo aarch64 || echo x86_64)-unknown-linux-gnu
   scripts/sbom.py --target "$triple" --features nvtx >"$out/$name.cdx.json"
 done

@@ -16,6 +16,8 @@ pub(crate) mod scene;
 mod selftest;
 mod several_gpus;
 mod sharing;
+#[cfg(feature = "trace")]
+mod slices;
 mod stages;
 mod stress;
 mod submission;

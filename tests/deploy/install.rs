@@ -63,6 +63,91 @@ fn a_user_s_install_runs_and_uninstalling_leaves_nothing() {
     );
 }
 
+/// What `jetlag trace` has loaded into programs comes along, and is found where it is installed.
+#[cfg(feature = "trace")]
+#[test]
+fn an_installed_jetlag_traces_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let unpacked = folder.path().join("unpacked");
+    fs::create_dir(&unpacked).unwrap();
+    let binary = unpacked.join("jetlag");
+    // By another process: what this one has open to write cannot be run by a test that forks meanwhile.
+    assert!(
+        Command::new("cp")
+            .arg(JETLAG)
+            .arg(&binary)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let prefix = folder.path().join("local");
+    let install = |prefix: &Path| {
+        let arguments = [
+            "--prefix",
+            prefix.to_str().unwrap(),
+            "--binary",
+            binary.to_str().unwrap(),
+        ];
+        let installed = script("install.sh", &arguments);
+        assert!(installed.status.success(), "{}", stderr(&installed));
+        stderr(&installed)
+    };
+    let trace = || {
+        let traced = Command::new(prefix.join("bin/jetlag"))
+            .args(["trace", "-o", "app.mcap", "--", "sh", "-c"])
+            .arg("echo $NVTX_INJECTION64_PATH; exit 7")
+            .env_remove("JETLAG_INJECTION")
+            .env_remove("CUDA_INJECTION64_PATH")
+            .env_remove("NVTX_INJECTION64_PATH")
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8(traced.stdout.clone()).unwrap();
+        (traced.status.code(), said)
+    };
+    // A binary alone: it is said, and the command is not run.
+    let said = install(&prefix);
+    assert!(said.contains("no libjetlag_inject.so"), "{said}");
+    assert_eq!(trace(), (Some(125), String::new()));
+    // As the archive and cross.sh have it.
+    let library = std::env::current_exe()
+        .unwrap()
+        .parent()
+        .unwrap()
+        .join("libjetlag_inject.so");
+    fs::copy(&library, unpacked.join("libjetlag_inject.so")).unwrap();
+    let said = install(&prefix);
+    assert!(!said.contains("libjetlag_inject"), "{said}");
+    let installed = prefix.join("lib/jetlag/libjetlag_inject.so");
+    let installed = installed.canonicalize().unwrap();
+    assert_eq!(trace(), (Some(7), format!("{}\n", installed.display())));
+    let removed = script("uninstall.sh", &["--prefix", prefix.to_str().unwrap()]);
+    assert!(removed.status.success(), "{}", stderr(&removed));
+    assert!(!installed.exists());
+}
+
+/// A package without it is refused before anything is made.
+#[test]
+fn no_package_is_made_of_a_binary_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let binary = folder.path().join("jetlag");
+    fs::copy(JETLAG, &binary).unwrap();
+    let package = Command::new("bash")
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/package_deb.sh"))
+        .arg(&binary)
+        .arg("--out")
+        .arg(folder.path().join("out"))
+        .output()
+        .unwrap();
+    assert_eq!(package.status.code(), Some(1));
+    assert!(
+        stderr(&package).contains("no libjetlag_inject.so beside"),
+        "{}",
+        stderr(&package)
+    );
+    assert!(!folder.path().join("out").exists());
+}
+
 #[test]
 fn a_system_install_has_units_that_name_what_was_installed() {
     let folder = tempfile::tempdir().unwrap();
