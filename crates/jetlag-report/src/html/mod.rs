@@ -68,11 +68,13 @@ struct Answer {
     text: String,
 }
 
-/// A finding that stands in a section.
+/// The findings of one code that stand in a section.
 struct Elsewhere {
-    id: String,
     code: String,
-    tenant: String,
+    /// Where the first stands.
+    id: String,
+    /// Where each tenant's stands, by the tenant's name.
+    tenants: Vec<(String, String)>,
     section: &'static str,
 }
 
@@ -189,19 +191,28 @@ fn answers(summary: &Summary) -> Vec<Answer> {
 }
 
 fn elsewhere(sections: &[Section]) -> Vec<Elsewhere> {
-    let of_section = |section: &Section| -> Vec<Elsewhere> {
-        let found = section.blocks.iter().filter_map(|block| match block {
-            Block::Finding(finding) => Some(Elsewhere {
-                id: finding.id.clone(),
-                code: finding.code.clone(),
-                tenant: finding.tenant.clone(),
-                section: section.title,
-            }),
-            _ => None,
-        });
-        found.collect()
-    };
-    sections.iter().flat_map(of_section).collect()
+    let mut all: Vec<Elsewhere> = Vec::new();
+    for section in sections {
+        for block in &section.blocks {
+            let Block::Finding(finding) = block else { continue };
+            let known = all.iter().position(|known| known.code == finding.code);
+            let place = known.unwrap_or(all.len());
+            if known.is_none() {
+                all.push(Elsewhere {
+                    code: finding.code.clone(),
+                    id: finding.id.clone(),
+                    tenants: Vec::new(),
+                    section: section.title,
+                });
+            }
+            if !finding.tenant.is_empty() {
+                all[place]
+                    .tenants
+                    .push((finding.tenant.clone(), finding.id.clone()));
+            }
+        }
+    }
+    all
 }
 
 const NO_POWER: &str =
