@@ -1,6 +1,7 @@
 //! What integration tests have in common.
 
 pub mod boards;
+pub mod browser;
 pub mod mistakes;
 pub mod output;
 pub mod pipeline;

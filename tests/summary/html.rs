@@ -14,6 +14,7 @@ use jetlag::report::html::{self, Reported};
 use jetlag::units::Nanos;
 use nvidia_doubles::machine::missing;
 
+use crate::common::browser::{Browser, View};
 use crate::common::planned::Planned as _;
 use crate::summary::made_up::{self, START};
 use crate::summary::power;
@@ -177,18 +178,18 @@ fn a_page_has_every_section_in_order_and_needs_nothing_else() {
     assert!(page.len() < 3 << 20, "{} bytes", page.len());
     let sections = [
         "Expectations",
-        "Tenants",
-        "What ran where",
         "Response time over time",
+        "Tenants",
         "Distribution",
         "Where the time goes",
+        "Slowest frames",
         "Slowdown",
         "Sensitivity",
         "Inputs",
         "Power and clocks",
         "Energy",
-        "Slowest frames",
         "Layers",
+        "What ran where",
     ];
     let places: Vec<usize> = sections
         .iter()
@@ -198,6 +199,29 @@ fn a_page_has_every_section_in_order_and_needs_nothing_else() {
         })
         .collect();
     assert!(places.is_sorted(), "{places:?}");
+    // The answer is first: how the promises were kept, what it took, and whether it is as expected.
+    let (first, _) = page.split_once("<h2>Expectations</h2>").expect("a section");
+    for said in [
+        "camera meets 33 ms in ",
+        "; the worst ",
+        " of the time goes to compute",
+        " W on average",
+        "mJ",
+    ] {
+        assert!(first.contains(said), "{said}: {first}");
+    }
+    for title in sections {
+        assert!(
+            first.contains(&format!("\">{title}</a></li>")),
+            "{title} is not among the contents"
+        );
+    }
+    // Each finding stands once, beside what it touches.
+    let power = &page[page.find("<h2>Power and clocks").expect("a section")..];
+    let power = &power[..power.find("<h2>Energy").expect("the next")];
+    assert_eq!(page.matches("<h3>clocks-moved").count(), 1);
+    assert!(power.contains("<h3>clocks-moved"), "{power}");
+    assert!(first.contains(">clocks-moved</a>"), "the headline links to it");
     // Two tenants over time, power, clocks, temperatures and energy, each for two widths; four of distributions.
     assert_eq!(page.matches("<svg").count(), 2 * 6 + 4);
     assert_eq!(
@@ -289,61 +313,43 @@ pub(crate) fn browser() -> Option<PathBuf> {
     found
 }
 
-/// Opens a page as from disk, with a profile of its own and for eyes that prefer a scheme; what it came to as text, and what
-/// was logged.
-fn opened(browser: &Path, page: &Path, scheme: Scheme) -> (String, String) {
-    let profile = tempfile::tempdir().expect("a folder");
-    let output = Command::new(browser)
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-        ])
-        .args([
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-        ])
-        .args(["--enable-logging=stderr", "--virtual-time-budget=3000"])
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg("--window-size=1400,900")
-        .arg(format!("--blink-settings=preferredColorScheme={}", scheme as u8))
-        .arg("--dump-dom")
-        .arg(format!("file://{}", page.display()))
-        .output()
-        .expect("the browser starts");
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (text(output.stdout), text(output.stderr))
-}
-
-/// Of colours, by Chromium's numbers.
-#[derive(Clone, Copy)]
-enum Scheme {
-    Dark = 0,
-    Light = 1,
-}
-
-/// What a page finds out about itself at its own width, written where the page around it shows it: how many charts are
-/// drawn, by how much it is too wide, and the lowest contrast of a text with what is behind it (WCAG 2.2, 1.4.3).
-const PROBE: &str = "<script>addEventListener('load',function(){var d=document,out=parent.document.body.dataset,\
+/// What a page is found to be, at the width that it has: how many charts are drawn, by how much it is too wide, what is cut or
+/// scrolls sideways, which heading has nothing below it, which link leads nowhere, and the lowest contrast of a text with what is
+/// behind it (WCAG 2.2, 1.4.3).
+const PROBE: &str = "(function(){var d=document,all=function(what){return [].slice.call(d.querySelectorAll(what))},\
      numbers=function(c){var n=(c.match(/[\\d.]+/g)||[0,0,0,0]).map(Number),whole=c.startsWith('color(')?255:1;\
      return n.map(function(x,i){return i<3?x*whole:x}).concat(n.length<4?1:[])},\
      over=function(a,b){return [0,1,2].map(function(i){return a[i]*a[3]+b[i]*(1-a[3])})},\
      light=function(c){var v=c.map(function(x){x/=255;return x<=.04045?x/12.92:Math.pow((x+.055)/1.055,2.4)});\
      return .2126*v[0]+.7152*v[1]+.0722*v[2]},\
      behind=function(e){return e?over(numbers(getComputedStyle(e).backgroundColor),behind(e.parentElement)):[255,255,255]},\
-     charts=[].filter.call(d.querySelectorAll('svg'),function(s){var b=s.getBoundingClientRect();\
-     return b.width>200&&b.height>50&&s.querySelectorAll('polyline,rect,polygon').length>3}),worst=[99];\
-     [].forEach.call(d.querySelectorAll('body *'),function(e){var box=e.getBoundingClientRect();\
-     if(!box.width||![].some.call(e.childNodes,function(n){return n.nodeType==3&&n.data.trim()}))return;\
-     var s=getComputedStyle(e),back=behind(e),ink=numbers(e.closest('svg')?s.fill:s.color),\
+     said=function(e){return e.tagName+'.'+e.getAttribute('class')+' '+e.textContent.trim().slice(0,60)},\
+     contents=d.querySelector('.toc details'),folded=!contents.open,worst=[99,''],cut=[];\
+     contents.open=true;\
+     all('body *').forEach(function(e){var box=e.getBoundingClientRect(),s=getComputedStyle(e);\
+     if(!box.width||e.closest('thead')&&s.display=='block'||getComputedStyle(e.closest('thead')||e).clipPath!='none')return;\
+     if(s.overflowX!='visible'&&!e.closest('svg')&&e.scrollWidth>e.clientWidth+1)cut.push(said(e));\
+     if(![].some.call(e.childNodes,function(n){return n.nodeType==3&&n.data.trim()}))return;\
+     if(e.tagName!='title'&&(box.left<-1||box.right>d.documentElement.clientWidth+1))cut.push(said(e));\
+     var back=behind(e),ink=numbers(e.closest('svg')?s.fill:s.color),\
      two=[light(over(ink,back)),light(back)].sort(function(a,b){return a-b}),ratio=(two[1]+.05)/(two[0]+.05);\
-     if(ratio<worst[0])worst=[ratio,e.tagName+'.'+e.getAttribute('class')+' '+e.textContent.slice(0,40)]});\
-     out.shown=charts.length;out.over=d.documentElement.scrollWidth-d.documentElement.clientWidth;\
-     out.tip=!!d.getElementById('tip');out.paper=Math.round(100*light(behind(d.body)));\
-     out.contrast=worst[0].toFixed(2);out.faintest=worst[1]})</script></body>";
+     if(ratio<worst[0])worst=[ratio,said(e)]});\
+     contents.open=!folded;\
+     return {charts:all('svg').filter(function(s){var b=s.getBoundingClientRect();\
+     return b.width>200&&b.height>50&&s.querySelectorAll('polyline,rect,polygon').length>3}).length,\
+     over:d.documentElement.scrollWidth-d.documentElement.clientWidth,cut:cut.join(' | '),\
+     empty:all('h1,h2,h3').filter(function(h){var copy=h.closest('section,article,header').cloneNode(true);\
+     [].forEach.call(copy.querySelectorAll('h1,h2,h3'),function(x){x.remove()});\
+     return !h.textContent.trim()||!copy.textContent.trim()&&!copy.querySelector('svg')}).map(said).join(' | '),\
+     lost:all('a[href]').filter(function(a){return !d.getElementById(a.getAttribute('href').slice(1))}).map(said).join(' | '),\
+     tip:!!d.getElementById('tip'),paper:Math.round(100*light(behind(d.body))),folded:folded,\
+     controls:all('a[href],button,input,select,summary').filter(function(e){return e.getClientRects().length>0}).length,\
+     contrast:worst[0],faintest:worst[1]}})()";
+
+/// What has the focus: what it is, and its place among all that the keyboard should reach.
+const FOCUSED: &str = "(function(){var e=document.activeElement,all=[].slice.call(document.querySelectorAll(\
+     'a[href],button,input,select,summary')).filter(function(e){return e.getClientRects().length>0});\
+     return [e?e.tagName:'',all.indexOf(e),all.length]})()";
 
 #[test]
 fn a_browser_opens_the_page_without_a_complaint_and_shows_every_chart_readably() {
@@ -351,35 +357,94 @@ fn a_browser_opens_the_page_without_a_complaint_and_shows_every_chart_readably()
     assert_readable(&rich_page(), 10);
 }
 
-/// Opens a page in a browser, where there is one, wide and narrow, light and dark: no complaint, so many charts, nothing beyond the
-/// window's edge, no faint text.
+/// Opens a page in a browser, where there is one, wide and narrow, light and dark, with its script and without, and on paper: no
+/// complaint, so many charts, nothing beyond the window's edge or cut, no faint text, no heading of nothing, and no link to nowhere.
+/// Then reaches everything by keyboard alone.
 pub(crate) fn assert_readable(page: &str, charts: usize) {
-    let Some(browser) = browser() else { return };
+    let Some(program) = browser() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let written = folder.path().join("page.html");
-    let page = page.replace("</body>", PROBE);
-    // No window is narrower than 500 pixels, and a telephone is: the page stands in a frame.
-    let page = page.replace('&', "&amp;").replace('"', "&quot;");
-    for width in [1200, 400] {
-        let frame =
-            format!("<iframe style=\"width:{width}px;height:900px;border:0\" srcdoc=\"{page}\"></iframe>");
-        std::fs::write(&written, format!("<!doctype html><body>{frame}</body>"))
-            .expect("the page is written");
-        for (scheme, paper) in [(Scheme::Light, 90..=100), (Scheme::Dark, 0..=5)] {
-            let (dom, log) = opened(&browser, &written, scheme);
-            assert!(!log.contains("CONSOLE"), "{log}");
-            let told = |name: &str| {
-                let (_, rest) = dom.split_once(&format!("data-{name}=\"")).unwrap_or_default();
-                rest.split('"').next().unwrap_or_default().to_owned()
-            };
-            assert_eq!(told("shown"), charts.to_string(), "{width}");
-            assert_eq!(told("over"), "0", "{width}: the page is wider than the window");
-            assert_eq!(told("tip"), "true", "the script ran");
-            let lightness: u32 = told("paper").parse().expect("a number");
-            assert!(paper.contains(&lightness), "{lightness}: the other scheme");
-            let contrast: f64 = told("contrast").parse().expect("a number");
-            assert!(contrast >= 4.5, "{width}: {contrast} of {}", told("faintest"));
+    std::fs::write(&written, page).expect("the page is written");
+    let mut browser = Browser::start(&program);
+    let screens = [1400, 420].into_iter().flat_map(|width| {
+        [(false, true), (true, true), (false, false), (true, false)].map(|(dark, script)| View {
+            width,
+            dark,
+            script,
+            paper: false,
+        })
+    });
+    // A4 at 96 dots an inch less its margins; the system's scheme is no matter there.
+    let paper = [false, true].map(|dark| View {
+        width: 718,
+        dark,
+        script: true,
+        paper: true,
+    });
+    for view in screens.chain(paper) {
+        let logged = browser.open(&written, view);
+        assert!(logged.is_empty(), "{view:?}: {logged:?}");
+        let found = browser.ask(PROBE);
+        assert_eq!(found["charts"], charts, "{view:?}");
+        assert_eq!(found["over"], 0, "{view:?}: the page is wider than the window");
+        assert_eq!(found["cut"], "", "{view:?}: cut, or scrolls sideways");
+        assert_eq!(found["empty"], "", "{view:?}: headings without content");
+        assert_eq!(found["lost"], "", "{view:?}: links to nowhere");
+        assert_eq!(found["tip"], view.script, "{view:?}: whether the script ran");
+        assert_eq!(
+            found["folded"],
+            !(view.script && view.width >= 1240),
+            "{view:?}: the contents"
+        );
+        let lightness = found["paper"].as_u64().expect("a number");
+        let is_dark = view.dark && !view.paper;
+        assert_eq!(
+            lightness < 50,
+            is_dark,
+            "{view:?}: {lightness} %, the other scheme"
+        );
+        let contrast = found["contrast"].as_f64().expect("a number");
+        assert!(contrast >= 4.5, "{view:?}: {contrast} of {}", found["faintest"]);
+        if view.paper {
+            assert_eq!(
+                found["controls"].as_u64(),
+                Some(visible_links(&mut browser)),
+                "{view:?}: no controls"
+            );
         }
+    }
+    assert_reached_by_keyboard(&mut browser, &written);
+}
+
+/// The links of a page outside its contents: what may stay of its controls on paper.
+fn visible_links(browser: &mut Browser) -> u64 {
+    let outside = browser.ask("document.querySelectorAll('main a[href]').length");
+    outside.as_u64().expect("a number")
+}
+
+/// From the first press of Tab on the contents, which Enter opens, then everything else in its order.
+fn assert_reached_by_keyboard(browser: &mut Browser, page: &Path) {
+    let view = View {
+        width: 420,
+        dark: false,
+        script: true,
+        paper: false,
+    };
+    browser.open(page, view);
+    browser.press("Tab");
+    assert_eq!(
+        browser.ask(FOCUSED)[0],
+        "SUMMARY",
+        "Tab reaches the contents first"
+    );
+    browser.press("Enter");
+    assert_eq!(browser.ask("document.querySelector('.toc details').open"), true);
+    let all = browser.ask(FOCUSED)[2].as_u64().expect("a number");
+    assert!(all > 3, "{all} links and controls");
+    for place in 1..all {
+        browser.press("Tab");
+        let focused = browser.ask(FOCUSED);
+        assert_eq!(focused[1], place, "{focused} of {all}");
     }
 }
 

@@ -1,9 +1,12 @@
-// Values under the pointer at once; without this they come as the browser's own hints.
+// Values under the pointer at once; without this they come as the browser's own hints. Opens the contents where they have room.
 (function () {
   var tip = document.createElement("div");
   tip.id = "tip";
   tip.hidden = true;
   document.body.appendChild(tip);
+  // Beside the page there is room for the contents; above it they stay folded.
+  var toc = document.querySelector(".toc details");
+  if (toc && matchMedia("(min-width:1240px)").matches) toc.open = true;
   document.querySelectorAll("svg .h").forEach(function (stripe) {
     var title = stripe.querySelector("title");
     if (!title) return;

@@ -54,6 +54,13 @@ fn map(summary: &Summary, way: &Way, statistic: &str, pick: Pick) -> Table {
             beside.push(&found.with);
         }
     }
+    // Rows and columns in one order, that of the scenario; loads that are no tenants come last.
+    beside.sort_by_key(|with| {
+        let mut tenants = summary.tenants.iter();
+        tenants
+            .position(|tenant| with.first() == Some(&tenant.name))
+            .unwrap_or(usize::MAX)
+    });
     let everyone = way.cells.iter().any(|found| found.with.len() > 1);
     let mut columns = vec!["tenant".to_owned()];
     columns.extend(beside.iter().map(|with| format!("with {}", with.join(", "))));

@@ -1,7 +1,7 @@
 //! The machine of a run: what ran where, power and clocks over time, energy; and the expectations.
 
 use super::charts::{energy, signals};
-use super::view::{Block, Chart, Key, Section, Table, cell, tenant_cell};
+use super::view::{Block, Chart, Key, Section, Table, cell, tenant_cell, words};
 use crate::analysis::plot::SignalPlot;
 use crate::analysis::summary::Summary;
 use crate::digits::range;
@@ -119,10 +119,6 @@ pub(super) fn facts(manifest: &Manifest, summary: &Summary, prefix: &str) -> Sec
 
 /// Power lines, clocks and temperatures over time, with their figures.
 pub(super) fn power(summary: &Summary, prefix: &str) -> Option<Section> {
-    let of = |unit: &str| -> Vec<&SignalPlot> {
-        let all = summary.plots.signals.iter().filter(|signal| signal.unit == unit);
-        all.take(signals::MOST_LINES).collect()
-    };
     let length = summary.plots.length_s;
     let kinds = [
         ("Power", "mw", "W", 1e-3),
@@ -131,17 +127,20 @@ pub(super) fn power(summary: &Summary, prefix: &str) -> Option<Section> {
     ];
     let mut blocks: Vec<Block> = Vec::new();
     for (what, unit, shown, scale) in kinds {
-        let lines = of(unit);
-        if let Some(chart) = signals::chart(&lines, length, what, shown, scale) {
+        let all = summary.plots.signals.iter().filter(|signal| signal.unit == unit);
+        let chosen = signals::chosen(all);
+        if let Some(chart) = signals::chart(&chosen.drawn, length, what, shown, scale) {
             blocks.push(Block::Charts(vec![Chart {
                 title: format!("{what}, {shown}"),
-                keys: lines
+                keys: chosen
+                    .drawn
                     .iter()
                     .enumerate()
                     .map(|(n, signal)| Key::new(n % 8, &signal.signal))
                     .collect(),
                 svg: chart.svg,
             }]));
+            blocks.extend(not_drawn(&chosen.left_out));
         }
     }
     if !summary.power.is_empty() {
@@ -152,6 +151,17 @@ pub(super) fn power(summary: &Summary, prefix: &str) -> Option<Section> {
         title: "Power and clocks",
         note: "On the same time axis as the response times above.".to_owned(),
         blocks,
+    })
+}
+
+/// Names what a chart has no room for.
+fn not_drawn(left_out: &[&SignalPlot]) -> Option<Block> {
+    let names: Vec<&str> = left_out.iter().map(|signal| signal.signal.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        Block::Text(words(&format!(
+            "Not drawn for lack of room: {}. The JSON output has their figures (`--format json`).",
+            names.join(", ")
+        )))
     })
 }
 

@@ -5,6 +5,7 @@
 
 mod charts;
 mod comparison;
+mod findings;
 mod interference;
 mod machine;
 mod tenants;
@@ -17,9 +18,10 @@ use askama::Template;
 
 use crate::analysis::Summary;
 use crate::analysis::compare::{Comparison, Incomparable};
-use crate::analysis::summary::{Finding, Verdict};
+use crate::analysis::summary::Verdict;
 use crate::record::Manifest;
-use view::{Block, Section, Words, words};
+use crate::text::answer;
+use view::{Block, FindingView, Section, words};
 
 /// A run to be reported.
 pub struct Reported {
@@ -48,15 +50,32 @@ struct RunView {
     verdict: &'static str,
     verdict_class: &'static str,
     about: String,
+    /// How many expectations hold, and the class of that; empty where there are none.
+    expected: String,
+    expected_class: &'static str,
+    /// The answer, a sentence for each tenant and some on the machine.
+    answers: Vec<Answer>,
+    /// Links to findings that stand further down.
+    elsewhere: Vec<Elsewhere>,
+    /// Findings on the run as a whole.
     findings: Vec<FindingView>,
     sections: Vec<Section>,
 }
 
-struct FindingView {
+/// A sentence of the answer, with the number of its tenant's colour.
+struct Answer {
+    colour: Option<usize>,
+    text: String,
+}
+
+/// The findings of one code that stand in a section.
+struct Elsewhere {
     code: String,
-    tenant: String,
-    message: Words,
-    advice: Words,
+    /// Where the first stands.
+    id: String,
+    /// Where each tenant's stands, by the tenant's name.
+    tenants: Vec<(String, String)>,
+    section: &'static str,
 }
 
 /// The comparison of several runs with the first, or why there is none.
@@ -108,11 +127,11 @@ fn view_of(number: usize, run: &Reported) -> RunView {
     };
     let sections = [
         machine::expectations(summary, &id),
-        tenants::cards(summary, &id),
-        Some(machine::facts(manifest, summary, &id)),
         tenants::over_time(summary, &id),
+        tenants::cards(summary, &id),
         tenants::spread(summary, &id),
         tenants::stages(summary, &id),
+        tenants::slowest(summary, &id),
         interference::section(summary, &id),
         interference::sensitivity(summary, &id),
         interference::inputs(summary, &id),
@@ -120,12 +139,15 @@ fn view_of(number: usize, run: &Reported) -> RunView {
         interference::phases(summary, &id),
         machine::power(summary, &id).or_else(|| Some(not_measured("Power and clocks", &id, NO_POWER))),
         machine::energy(summary, &id),
-        tenants::slowest(summary, &id),
         tenants::layers(summary, &id),
         traced::kernels(summary, &id),
         traced::contention(summary, &id),
         traced::frames(summary, &id),
+        Some(machine::facts(manifest, summary, &id)),
     ];
+    let mut sections: Vec<Section> = sections.into_iter().flatten().collect();
+    let of_run = findings::placed(&summary.run.findings, &id, &mut sections);
+    let expected = answer::expectations(&summary.expectations);
     RunView {
         id,
         label,
@@ -134,9 +156,63 @@ fn view_of(number: usize, run: &Reported) -> RunView {
         verdict,
         verdict_class,
         about: format!("{:.1} s measured{simulated}; {findings}", summary.run.duration_s),
-        findings: summary.run.findings.iter().map(finding).collect(),
-        sections: sections.into_iter().flatten().collect(),
+        expected: expected.unwrap_or_default(),
+        expected_class: expected_class(summary),
+        answers: answers(summary),
+        elsewhere: elsewhere(&sections),
+        findings: of_run,
+        sections,
     }
+}
+
+fn expected_class(summary: &Summary) -> &'static str {
+    let mut results = summary.expectations.iter();
+    match summary.expectations_hold() {
+        true => "valid",
+        false if results.any(|result| result.value.is_some() && !result.holds) => "broken",
+        false => "limited",
+    }
+}
+
+fn answers(summary: &Summary) -> Vec<Answer> {
+    let of_machine = |text| Answer { colour: None, text };
+    let tenants = summary.tenants.iter().enumerate();
+    let mut answers: Vec<Answer> = tenants
+        .map(|(number, tenant)| Answer {
+            colour: Some(number % 8),
+            text: answer::tenant(tenant),
+        })
+        .collect();
+    if summary.tenants.is_empty() {
+        answers.extend(answer::machine(summary).into_iter().map(of_machine));
+    }
+    answers.push(of_machine(answer::power(summary)));
+    answers
+}
+
+fn elsewhere(sections: &[Section]) -> Vec<Elsewhere> {
+    let mut all: Vec<Elsewhere> = Vec::new();
+    for section in sections {
+        for block in &section.blocks {
+            let Block::Finding(finding) = block else { continue };
+            let known = all.iter().position(|known| known.code == finding.code);
+            let place = known.unwrap_or(all.len());
+            if known.is_none() {
+                all.push(Elsewhere {
+                    code: finding.code.clone(),
+                    id: finding.id.clone(),
+                    tenants: Vec::new(),
+                    section: section.title,
+                });
+            }
+            if !finding.tenant.is_empty() {
+                all[place]
+                    .tenants
+                    .push((finding.tenant.clone(), finding.id.clone()));
+            }
+        }
+    }
+    all
 }
 
 const NO_POWER: &str =
@@ -148,14 +224,5 @@ fn not_measured(title: &'static str, prefix: &str, why: &str) -> Section {
         title,
         note: String::new(),
         blocks: vec![Block::Text(words(why))],
-    }
-}
-
-fn finding(finding: &Finding) -> FindingView {
-    FindingView {
-        code: finding.code.clone(),
-        tenant: finding.tenant.clone().unwrap_or_default(),
-        message: words(&finding.message),
-        advice: words(&finding.advice),
     }
 }

@@ -183,8 +183,8 @@ pub(super) fn spread(summary: &Summary, prefix: &str) -> Option<Section> {
                 svg,
             };
             let name = &tenant.name;
-            let curve = spread::at_most(number, name, spread, unit)?;
-            let bars = spread::histogram(number, name, spread, unit)?;
+            let curve = spread::at_most(number, name, spread, tenant.deadline_ms, unit)?;
+            let bars = spread::histogram(number, name, spread, tenant.deadline_ms, unit)?;
             Some(Block::Charts(vec![
                 chart(format!("{name}: CDF, {}{scale}", unit.name()), curve.svg),
                 chart(format!("{name}: histogram, {}{scale}", unit.name()), bars.svg),
@@ -194,7 +194,13 @@ pub(super) fn spread(summary: &Summary, prefix: &str) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-spread"),
         title: "Distribution",
-        note: "Left: CDF of the response time. Right: histogram.".to_owned(),
+        note: format!(
+            "Left: CDF of the response time. Right: histogram.{}",
+            match summary.tenants.iter().any(|tenant| tenant.deadline_ms.is_some()) {
+                true => " The dashed line is the deadline.",
+                false => "",
+            }
+        ),
         blocks,
     })
 }
@@ -245,6 +251,18 @@ fn waterfall(number: usize, tenant: &TenantSummary, unit: TimeUnit) -> Table {
         row.push(Cell::bar(start, part.share, number));
         table.row(row);
     }
+    let total = |ms: Option<f64>| cell(or_unknown(ms, |ms| unit.show(ms))).class("dim");
+    let mut row = vec![
+        cell("= response").class("dim"),
+        total(tenant.response_ms.mean),
+        cell(""),
+        total(tenant.response_ms.p99),
+    ];
+    if slowest {
+        row.push(total(tenant.waterfall.slowest.map(|slowest| slowest.mean_ms)));
+    }
+    row.push(cell(""));
+    table.row(row);
     table
 }
 

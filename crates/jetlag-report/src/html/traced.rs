@@ -19,8 +19,6 @@ const OF_LAYER: usize = 3;
 const RAN: usize = 8;
 /// Letters of a name.
 const NAME: usize = 90;
-/// The finding that a trace lacks something.
-const INCOMPLETE: &str = "trace-incomplete";
 
 /// The phase that is shown, with its place among the traced ones.
 fn shown(summary: &Summary) -> Option<(usize, &KernelPhase)> {
@@ -56,12 +54,6 @@ fn warning(phase: &KernelPhase) -> &'static str {
 pub(super) fn kernels(summary: &Summary, prefix: &str) -> Option<Section> {
     let (place, phase) = shown(summary)?;
     let mut blocks = vec![Block::Text(words(warning(phase)))];
-    let incomplete = summary
-        .run
-        .findings
-        .iter()
-        .filter(|found| found.code == INCOMPLETE);
-    blocks.extend(incomplete.map(|found| Block::Text(words(&format!("`{INCOMPLETE}`: {}", found.message)))));
     let observed = summary.observer.as_ref();
     if let Some(observed) = observed.and_then(|observer| observer.phases.get(place)) {
         blocks.push(Block::Table(changed(summary, observed)));

@@ -20,8 +20,36 @@ pub(super) struct Section {
     pub(super) blocks: Vec<Block>,
 }
 
+impl Section {
+    /// Whether it is so short that a printer's page should not split it.
+    pub(super) fn is_short(&self) -> bool {
+        let height = |block: &Block| match block {
+            Block::Text(_) | Block::Finding(_) => 2,
+            Block::Facts(facts) => facts.len().div_ceil(2),
+            Block::Cards(cards) => 8 * cards.len().div_ceil(3),
+            Block::Charts(_) => 12,
+            Block::Table(table) => 2 + 2 * table.rows.len(),
+        };
+        self.blocks.iter().map(height).sum::<usize>() <= PRINTED
+    }
+}
+
+/// Lines of a section that a printer's page has room for, roughly.
+const PRINTED: usize = 40;
+
+/// A finding, beside what it touches.
+pub(super) struct FindingView {
+    /// Where links find it on the page.
+    pub(super) id: String,
+    pub(super) code: String,
+    pub(super) tenant: String,
+    pub(super) message: Words,
+    pub(super) advice: Words,
+}
+
 /// What a section is made of.
 pub(super) enum Block {
+    Finding(FindingView),
     Text(Words),
     /// Names and values, each with whether the value is long.
     Facts(Vec<(String, String, bool)>),
@@ -76,6 +104,13 @@ pub(super) struct Table {
     pub(super) caption: String,
     pub(super) columns: Vec<Column>,
     pub(super) rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// Whether a telephone shows each row as a list: more columns than this do not fit side by side.
+    pub(super) fn is_wide(&self) -> bool {
+        self.columns.len() > 4
+    }
 }
 
 /// A column, of numbers or of words.

@@ -3,6 +3,7 @@
 //!
 //! Each section is a function from the summary to text, and is left out where it has nothing to say.
 
+pub(crate) mod answer;
 pub mod critical;
 mod duty;
 pub(crate) mod interference;

@@ -78,6 +78,17 @@ pub(crate) fn change_range(interval: [f64; 2]) -> String {
     format!("{} %", percent_range(interval))
 }
 
+/// A value without superfluous digits: a tick's, or one that somebody chose.
+pub(crate) fn mark(value: f64) -> String {
+    let text = format!("{value:.3}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text.is_empty() || text == "-" {
+        "0".to_owned()
+    } else {
+        text.to_owned()
+    }
+}
+
 /// A share from 0 to 1 in percent; a value above zero never shows as zero.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
@@ -111,6 +122,13 @@ mod tests {
             (123_456.7, "123457"),
         ] {
             assert_eq!(short(x), text);
+        }
+    }
+
+    #[test]
+    fn a_chosen_value_keeps_the_digits_that_it_has() {
+        for (x, text) in [(0.0, "0"), (2.5, "2.5"), (100.0, "100"), (33.333_3, "33.333")] {
+            assert_eq!(mark(x), text);
         }
     }
 

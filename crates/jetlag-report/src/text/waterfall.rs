@@ -163,7 +163,8 @@ fn submitting(tenant: &TenantSummary, unit: TimeUnit) -> String {
     )
 }
 
-fn in_words(part: &str) -> &str {
+/// A part as a noun of a sentence.
+pub(crate) fn in_words(part: &str) -> &str {
     match part {
         "lateness" => "late releases",
         "wait" => "the wait for a free slot",

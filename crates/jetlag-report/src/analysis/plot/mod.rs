@@ -13,7 +13,7 @@ pub(super) use slices::Slices;
 
 use super::series::Distribution;
 use super::track::{Track, Tracks};
-use crate::record::{Quantity, RailRole};
+use crate::record::{Part, Quantity, RailRole};
 use crate::units::{Nanos, Stamp};
 
 /// Time slices of one signal.
@@ -118,6 +118,8 @@ pub struct SignalPlot {
     pub unit: String,
     /// Its place in the whole, for a power line.
     pub role: RailRole,
+    /// What it is of.
+    pub part: Part,
     /// Seconds after the start of the measured time, and what was read around it.
     pub points: Vec<(f64, LowHighMean)>,
 }
@@ -353,6 +355,7 @@ fn signal(track: &Track, window: (Stamp, Stamp)) -> Option<SignalPlot> {
         signal: of.signal.clone(),
         unit: of.unit.clone(),
         role: of.role,
+        part: track.part(),
         points,
     })
 }

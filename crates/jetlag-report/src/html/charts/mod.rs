@@ -18,6 +18,7 @@ use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
 
 use crate::analysis::plot::Axis;
+pub(in crate::html) use crate::text::number::mark;
 use crate::text::number::{TimeUnit, short};
 
 /// plotters works in whole units: this many of them are one pixel of the page.
@@ -352,17 +353,6 @@ pub(super) fn marks(axis: Axis, most: usize) -> Vec<f64> {
         .collect()
 }
 
-/// A tick's value without superfluous digits.
-pub(in crate::html) fn mark(value: f64) -> String {
-    let text = format!("{value:.3}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text.is_empty() || text == "-" {
-        "0".to_owned()
-    } else {
-        text.to_owned()
-    }
-}
-
 /// A tick label on an axis of durations, given in milliseconds.
 pub(super) fn time_mark(unit: TimeUnit, ms: f64) -> String {
     match unit {
@@ -435,10 +425,6 @@ mod tests {
         assert_eq!(
             marks(bent(0.5, 60_000.0), 5),
             [1.0, 10.0, 100.0, 1_000.0, 10_000.0]
-        );
-        assert_eq!(
-            (mark(0.0), mark(2.5), mark(100.0)),
-            ("0".into(), "2.5".into(), "100".into())
         );
     }
 }

@@ -166,14 +166,9 @@ fn stripes(plane: &Plane<'_, '_>, slices: &[Slice], unit: TimeUnit) -> Vec<Strip
                 } else {
                     format!("{low}–{high}")
                 };
-                let frames = if slice.completed == 1 { "frame" } else { "frames" };
-                text.push_str(&format!(": {all} {}, {} {frames}", unit.name(), slice.completed));
+                text.push_str(&format!(": {all} {}", unit.name()));
             }
-            for (count, what) in [(slice.missed, "missed"), (slice.dropped, "dropped")] {
-                if count > 0 {
-                    text.push_str(&format!(", {count} {what}"));
-                }
-            }
+            text.push_str(&became(slice));
             Stripe {
                 from: plane.x(slice.from_s),
                 to: plane.x(slice.to_s),
@@ -181,6 +176,19 @@ fn stripes(plane: &Plane<'_, '_>, slices: &[Slice], unit: TimeUnit) -> Vec<Strip
             }
         })
         .collect()
+}
+
+/// What became of a slice's frames. Missed ones are also among the completed and dropped, so they are no third part.
+fn became(slice: &Slice) -> String {
+    let frames = if slice.completed == 1 { "frame" } else { "frames" };
+    let mut text = format!(", {} {frames} completed", slice.completed);
+    if slice.dropped > 0 {
+        text.push_str(&format!(", {} dropped", slice.dropped));
+    }
+    if slice.missed > 0 {
+        text.push_str(&format!("; {} of all missed the deadline", slice.missed));
+    }
+    text
 }
 
 fn in_words(tenant: &TenantSummary, unit: TimeUnit) -> String {

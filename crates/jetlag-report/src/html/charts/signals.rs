@@ -4,10 +4,47 @@ use plotters::prelude::*;
 
 use super::{Axes, FINE, Figure, Plane, Stripe, colour, figure, line, mark};
 use crate::analysis::plot::{Axis, SignalPlot};
+use crate::record::{Part, RailRole};
 use crate::text::number::short;
 
 /// Lines per chart; more cannot be told apart.
-pub(in crate::html) const MOST_LINES: usize = 6;
+const MOST_LINES: usize = 6;
+
+/// The signals of one chart.
+pub(in crate::html) struct Chosen<'a> {
+    /// Those that are drawn: totals, then the GPU and its memory, and processors last.
+    pub(in crate::html) drawn: Vec<&'a SignalPlot>,
+    /// Those for which there is no room.
+    pub(in crate::html) left_out: Vec<&'a SignalPlot>,
+}
+
+/// Chooses the signals for a chart: what is most asked about comes first, and single processors are left out first.
+pub(in crate::html) fn chosen<'a>(signals: impl Iterator<Item = &'a SignalPlot>) -> Chosen<'a> {
+    let mut drawn: Vec<&SignalPlot> = signals.collect();
+    drawn.sort_by_key(|signal| (of_role(signal.role), of_part(signal.part)));
+    let left_out = drawn.split_off(drawn.len().min(MOST_LINES));
+    Chosen { drawn, left_out }
+}
+
+fn of_role(role: RailRole) -> u8 {
+    match role {
+        RailRole::Total => 0,
+        RailRole::Summand => 1,
+        _ => 2,
+    }
+}
+
+fn of_part(part: Part) -> (u8, u32) {
+    match part {
+        Part::Gpu(number) => (0, number.unwrap_or(0)),
+        Part::GpuMemory(number) => (1, number.unwrap_or(0)),
+        Part::MemoryController => (2, 0),
+        Part::Board => (3, 0),
+        Part::Processors => (5, 0),
+        Part::Processor(number) => (6, number),
+        _ => (4, 0),
+    }
+}
 
 /// A chart of signals of one unit; `scale` converts their values to the unit that is shown.
 pub(in crate::html) fn chart(
@@ -118,4 +155,36 @@ fn stripes(plane: &Plane<'_, '_>, signals: &[&SignalPlot], unit: &str, scale: f6
             }
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clock(signal: &str, part: Part) -> SignalPlot {
+        SignalPlot {
+            signal: signal.to_owned(),
+            part,
+            ..SignalPlot::default()
+        }
+    }
+
+    #[test]
+    fn processors_make_room_for_the_gpu_and_its_memory() {
+        let mut all: Vec<SignalPlot> = (0..12)
+            .map(|core| clock(&format!("cpu{core}"), Part::Processor(core)))
+            .collect();
+        all.push(clock("emc", Part::MemoryController));
+        all.push(clock("gpu", Part::Gpu(None)));
+        let names = |signals: &[&SignalPlot]| -> Vec<String> {
+            signals.iter().map(|signal| signal.signal.clone()).collect()
+        };
+        let chosen = chosen(all.iter());
+        assert_eq!(
+            names(&chosen.drawn),
+            ["gpu", "emc", "cpu0", "cpu1", "cpu2", "cpu3"]
+        );
+        assert_eq!(chosen.left_out.len(), 8);
+        assert_eq!(names(&chosen.left_out)[0], "cpu4");
+    }
 }
