@@ -43,7 +43,7 @@ impl Watcher for LiveScreen {
             (_, true) => "paused",
             _ => "running",
         };
-        // A terminal that went away is no reason to end the run.
+        // A terminal that went away is no reason to end the run; its signal is, where it was not told to outlive it.
         let _ = self.screen.draw(&self.view, state);
         match self.screen.key(Duration::ZERO) {
             Ok(Some(Key::Quit)) => self.stop.store(true, Ordering::Relaxed),

@@ -20,6 +20,7 @@ mod gap;
 pub mod init;
 pub mod inspect;
 mod junit;
+mod keys;
 mod live;
 mod live_screen;
 mod measure;

@@ -406,8 +406,9 @@ impl Show {
         })
     }
 
+    /// Whether there is a screen, which stays until it is left.
     fn is_screen(&self) -> bool {
-        matches!(self, Show::Screen(..))
+        matches!(self, Show::Screen(screen, ..) if screen.is_there())
     }
 
     /// Takes in events and shows them.
@@ -427,6 +428,7 @@ impl Show {
                 let wait = if ended { POLL } else { Duration::ZERO };
                 match screen.key(wait)? {
                     Some(Key::Quit) => return Ok(Watched::Left),
+                    Some(Key::Gone) => return Ok(Watched::ByNobody),
                     Some(Key::ResetPeaks) => view.reset_peaks(),
                     _ => {}
                 }

@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use rustix::io::Errno;
 
+use super::keys::{Input, Keys, Press};
 use crate::analysis::live::LiveView;
 use crate::show::dashboard;
 
@@ -52,6 +53,8 @@ impl Stream {
 pub(super) enum Key {
     /// Leave the dashboard.
     Quit,
+    /// Nothing: the terminal went away, and nobody sees the dashboard any more.
+    Gone,
     /// Hold the picture, or let it go on.
     Pause,
     /// Forget the highest values.
@@ -65,7 +68,10 @@ pub(super) const KEYS: &str = "q quit   p pause   r reset peaks";
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Box<dyn Write + Send>>>,
     stream: Stream,
+    keys: Keys,
     drawn: Option<Instant>,
+    /// Whether the terminal went away.
+    gone: bool,
     /// Whether the picture is held.
     pub(super) paused: bool,
 }
@@ -81,7 +87,9 @@ impl Screen {
             Ok(terminal) => Ok(Screen {
                 terminal,
                 stream,
+                keys: Keys::default(),
                 drawn: None,
+                gone: false,
                 paused: false,
             }),
             Err(error) => {
@@ -91,38 +99,50 @@ impl Screen {
         }
     }
 
+    /// Whether somebody can still see it.
+    pub(super) fn is_there(&self) -> bool {
+        !self.gone
+    }
+
     /// Draws, if it is time to; four times a second is as often as it tells something.
     pub(super) fn draw(&mut self, view: &LiveView, state: &str) -> std::io::Result<()> {
-        if self.paused || self.drawn.is_some_and(|then| then.elapsed() < REDRAW) {
+        if self.gone || self.paused || self.drawn.is_some_and(|then| then.elapsed() < REDRAW) {
             return Ok(());
         }
         self.drawn = Some(Instant::now());
-        self.terminal
-            .draw(|frame| dashboard::draw(frame, view, state, KEYS))?;
-        Ok(())
+        let drawn = self
+            .terminal
+            .draw(|frame| dashboard::draw(frame, view, state, KEYS));
+        match drawn {
+            // What is written to a terminal that is gone.
+            Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
+                self.gone = true;
+                Ok(())
+            }
+            drawn => drawn.map(|_| ()),
+        }
     }
 
     /// The next key, waiting for it as long as this.
     pub(super) fn key(&mut self, wait: Duration) -> std::io::Result<Option<Key>> {
-        if !event::poll(wait)? {
-            return Ok(None);
+        if self.gone {
+            return Ok(Some(Key::Gone));
         }
-        let Event::Key(key) = event::read()? else {
-            // Another size: draw at once.
-            self.drawn = None;
-            return Ok(None);
+        let press = match self.keys.next(wait)? {
+            Input::Press(press) => press,
+            Input::Nothing => return Ok(None),
+            Input::Gone => {
+                self.gone = true;
+                return Ok(Some(Key::Gone));
+            }
         };
-        if key.kind == KeyEventKind::Release {
-            return Ok(None);
-        }
-        Ok(match key.code {
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Key::Quit),
-            KeyCode::Char('q') | KeyCode::Esc => Some(Key::Quit),
-            KeyCode::Char('p') | KeyCode::Char(' ') => {
+        Ok(match press {
+            Press::Ctrl('c') | Press::Char('q') | Press::Escape => Some(Key::Quit),
+            Press::Char('p' | ' ') => {
                 self.paused = !self.paused;
                 Some(Key::Pause)
             }
-            KeyCode::Char('r') => Some(Key::ResetPeaks),
+            Press::Char('r') => Some(Key::ResetPeaks),
             _ => None,
         })
     }
