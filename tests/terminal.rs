@@ -70,16 +70,7 @@ fn a_run_shows_its_tenants_above_the_board_and_q_ends_it_with_its_results() {
     fs::write(root.path().join("s.ron"), scenario).unwrap();
     let arguments = "run s.ron --live --out r.mcap --format json > results.json";
     let words = [
-        "tenant",
-        "rate /s",
-        "p50 ms",
-        "p99 ms",
-        "missed",
-        "dropped",
-        "camera",
-        "lidar",
-        "q quit",
-        "VDD_GPU_SOC",
+        "tenant", "rate /s", "p50 ms", "p99 ms", "missed", "deadline", "camera", "lidar", "q quit", "POWER",
     ];
     let record = root.path().join("r.mcap");
     let has_dropped = || {
@@ -128,12 +119,47 @@ fn a_log_is_replayed_until_q_is_pressed() {
     );
 }
 
+#[test]
+fn a_replayed_run_shows_its_tenants() {
+    let root = tempfile::tempdir().unwrap();
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/traced.mcap");
+    let is_awaited = |drawn: &str| drawn.contains("end of the recording") && drawn.contains("camera");
+    let arguments = format!("monitor --replay '{record}' --speed 100");
+    let Some((drawn, code)) = on_a_terminal(root.path(), &arguments, is_awaited, "?23q") else {
+        return;
+    };
+    assert_eq!(code, 0, "{drawn}");
+    assert!(
+        drawn.contains("p99 ms") && drawn.contains("1 tenants") && drawn.contains("deadline"),
+        "{drawn}"
+    );
+    // Without a terminal they are in lines.
+    let lines = Command::new(env!("CARGO_BIN_EXE_jetlag"))
+        .args(["monitor", "--replay", record])
+        .output()
+        .unwrap();
+    let lines = String::from_utf8(lines.stdout).unwrap();
+    assert!(
+        lines
+            .lines()
+            .any(|line| line.contains("camera") && line.contains(" /s p50 ")),
+        "{lines}"
+    );
+}
+
 /// Starts jetlag on a terminal, without the signal that tells of its end, takes the terminal away once what was drawn is what is
 /// waited for, and answers when jetlag has ended. `None`, with the test skipped, where there is no `script`.
-fn on_a_terminal_that_goes_away(root: &Path, arguments: &str, is_awaited: impl Fn(&str) -> bool) -> Option<()> {
+fn on_a_terminal_that_goes_away(
+    root: &Path,
+    arguments: &str,
+    is_awaited: impl Fn(&str) -> bool,
+) -> Option<()> {
     let jetlag = env!("CARGO_BIN_EXE_jetlag");
     let pid = root.join("pid");
-    let command = format!("trap '' HUP; echo $$ > '{}'; exec '{jetlag}' {arguments}", pid.display());
+    let command = format!(
+        "stty rows 24 cols 80; trap '' HUP; echo $$ > '{}'; exec '{jetlag}' {arguments}",
+        pid.display()
+    );
     let started = Command::new("script")
         .args(["--quiet", "--flush", "--command", &command, "/dev/null"])
         .env("JETLAG_ROOT", root)

@@ -180,9 +180,12 @@ mod tests {
         assert_eq!(of(b"\x03\t"), [Press::Ctrl('c'), Press::Char('\t')]);
         assert_eq!(of(b"\x1b"), [Press::Escape]);
         assert_eq!(of(b"\x1b[Aq"), [Press::Up, Press::Char('q')]);
-        assert_eq!(of(b"\x1bOB\x1b[6~\x1b[Z"), [Press::Down, Press::PageDown, Press::BackTab]);
+        assert_eq!(
+            of(b"\x1bOB\x1b[6~\x1b[Z"),
+            [Press::Down, Press::PageDown, Press::BackTab]
+        );
         // Alt, a function key, a letter that is not ASCII, and a sequence without end.
-        assert_eq!(of("\x1bx\x1b[15~ü\x1b[1;5".as_bytes()), []);
+        assert!(of("\x1bx\x1b[15~ü\x1b[1;5".as_bytes()).is_empty());
         assert_eq!(of(b"\x1b\x1b"), [Press::Escape, Press::Escape]);
     }
 
