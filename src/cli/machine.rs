@@ -113,6 +113,9 @@ pub struct MonitorArgs {
     /// Show a tegrastats log.
     #[arg(long, value_name = "FILE")]
     pub from_tegrastats: Option<PathBuf>,
+    /// Colour the total power by a budget, such as 15W: yellow from 90 % of it on, red above it.
+    #[arg(long, value_name = "WATTS")]
+    pub budget: Option<String>,
     /// Replay speed on the dashboard.
     #[arg(long, default_value_t = 1.0, value_parser = speed)]
     pub speed: f64,

@@ -80,16 +80,17 @@ impl Watching {
     }
 
     /// Somebody who watches; the progress bar where there is no terminal for the dashboard.
-    fn watcher(self, name: &str, tenants: &[&str], total: Nanos, stop: &Arc<AtomicBool>) -> Box<dyn Watcher> {
+    fn watcher(self, scenario: &Scenario, total: Nanos, stop: &Arc<AtomicBool>) -> Box<dyn Watcher> {
         if self == Watching::Live && Stream::Err.is_terminal() {
             match Screen::open(Stream::Err) {
                 Ok(screen) => {
-                    return Box::new(LiveScreen::new(screen, name.to_owned(), tenants, stop.clone()));
+                    return Box::new(LiveScreen::new(screen, scenario, total, stop.clone()));
                 }
                 Err(error) => log::warn!("no dashboard on this terminal: {error}"),
             }
         }
-        Box::new(Progress::new(tenants, total, self == Watching::Quiet))
+        let names: Vec<&str> = scenario.tenants.iter().map(|t| t.name.as_str()).collect();
+        Box::new(Progress::new(&names, total, self == Watching::Quiet))
     }
 }
 
@@ -131,9 +132,8 @@ pub(super) fn run(
     if let Some(processes) = &mut processes {
         processes.connect(scenario, &mut feeds, &notes)?;
     }
-    let names: Vec<&str> = scenario.tenants.iter().map(|t| t.name.as_str()).collect();
     let total = super::phases::length(scenario, phases);
-    let watcher = watching.watcher(&scenario.name, &names, total, stop);
+    let watcher = watching.watcher(scenario, total, stop);
     let stop: &AtomicBool = stop;
     let recorder = Recorder {
         writer,

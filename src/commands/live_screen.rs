@@ -7,7 +7,9 @@ use std::time::Duration;
 use super::screen::{Key, Screen};
 use crate::analysis::live::LiveView;
 use crate::record::{Event, FrameRecord};
+use crate::scenario::Scenario;
 use crate::tenant::recorder::Watcher;
+use crate::units::Nanos;
 
 /// Watches the records and draws.
 pub(super) struct LiveScreen {
@@ -18,15 +20,18 @@ pub(super) struct LiveScreen {
 
 impl LiveScreen {
     /// On a screen; `q` and Ctrl-C set `stop`, which ends the run with its results.
-    pub(super) fn new(screen: Screen, title: String, tenants: &[&str], stop: Arc<AtomicBool>) -> LiveScreen {
-        LiveScreen {
-            screen,
-            view: LiveView {
-                live: true,
-                ..LiveView::new(title, tenants)
-            },
-            stop,
-        }
+    pub(super) fn new(
+        screen: Screen,
+        scenario: &Scenario,
+        planned: Nanos,
+        stop: Arc<AtomicBool>,
+    ) -> LiveScreen {
+        let view = LiveView {
+            live: true,
+            planned: Some(planned),
+            ..LiveView::of_scenario(scenario.name.clone(), scenario)
+        };
+        LiveScreen { screen, view, stop }
     }
 }
 
@@ -38,17 +43,15 @@ impl Watcher for LiveScreen {
         self.view.event(event);
     }
     fn tick(&mut self) {
-        let state = match (self.stop.load(Ordering::Relaxed), self.screen.paused) {
+        let state = match (self.stop.load(Ordering::Relaxed), self.screen.is_paused()) {
             (true, _) => "ending",
             (_, true) => "paused",
             _ => "running",
         };
-        // A terminal that went away is no reason to end the run.
+        // A terminal that went away is no reason to end the run; its signal is, where it was not told to outlive it.
         let _ = self.screen.draw(&self.view, state);
-        match self.screen.key(Duration::ZERO) {
-            Ok(Some(Key::Quit)) => self.stop.store(true, Ordering::Relaxed),
-            Ok(Some(Key::ResetPeaks)) => self.view.reset_peaks(),
-            _ => {}
+        if let Ok(Some(Key::Quit)) = self.screen.key(Duration::ZERO, &mut self.view) {
+            self.stop.store(true, Ordering::Relaxed);
         }
     }
 }

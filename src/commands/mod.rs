@@ -21,6 +21,7 @@ mod here;
 pub mod init;
 pub mod inspect;
 mod junit;
+mod keys;
 mod live;
 mod live_screen;
 mod measure;

@@ -16,12 +16,14 @@ use serde_json::{Map, Value, json};
 use super::gap::Gap;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print_while_read, say};
+use super::phases;
 use super::run_path::Reserved;
 use super::sampling::Sampling;
 use super::screen::{Key, Screen, Stream};
 use super::signals::stop_on_signals;
 use super::threads::named;
 use crate::analysis::live::LiveView;
+use crate::analysis::parse_power;
 use crate::board::{self, Roots};
 use crate::cli::{Format, MonitorArgs};
 use crate::clock::{Clock, RealClock};
@@ -55,6 +57,8 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
     if interval.is_some_and(|i| i < Nanos::from_millis(1)) {
         return Err(WrongUse("--interval must be at least 1ms".to_owned()).into());
     }
+    let budget_mw = args.budget.as_deref().map(parse_power).transpose();
+    let budget_mw = budget_mw.map_err(|problem| WrongUse(format!("--budget: {problem}")))?;
     let stop = stop_on_signals()?;
     let roots = Roots::system();
     let mut source = match (&args.replay, &args.from_tegrastats) {
@@ -71,7 +75,12 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
     };
     let view = LiveView {
         live: source.live,
-        ..LiveView::new(source.title.clone(), &[])
+        budget_mw,
+        planned: planned(source.manifest.as_ref()),
+        ..match &source.manifest {
+            Some(recorded) => LiveView::of_recording(source.title.clone(), recorded),
+            None => LiveView::new(source.title.clone(), &[]),
+        }
     };
     let mut show = Show::new(args.format, view)?;
     if show.is_screen() {
@@ -98,6 +107,12 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
         bail!(problem);
     }
     Ok(Outcome::Done)
+}
+
+/// How long the phases of a replayed run were to take.
+fn planned(recorded: Option<&Manifest>) -> Option<Nanos> {
+    let scenario = recorded?.scenario()?;
+    Some(phases::length(scenario, &phases::phases(scenario)))
 }
 
 /// Shows and records what comes until it ends, the time is over, or nobody watches any more.
@@ -393,7 +408,7 @@ fn replay(path: &Path, speed: f64) -> anyhow::Result<Source> {
 /// How events are shown.
 enum Show {
     Screen(Box<Screen>, LiveView, bool),
-    Lines(LiveView, Option<Instant>, bool),
+    Lines(LiveView, Option<(Instant, Stamp)>, bool),
     Json(JsonLines),
 }
 
@@ -410,18 +425,17 @@ impl Show {
         })
     }
 
+    /// Whether there is a screen, which stays until it is left.
     fn is_screen(&self) -> bool {
-        matches!(self, Show::Screen(..))
+        matches!(self, Show::Screen(screen, ..) if screen.is_there())
     }
 
     /// Takes in events and shows them.
     fn events(&mut self, batch: &[Event], ended: bool) -> anyhow::Result<Watched> {
         match self {
             Show::Screen(screen, view, live) => {
-                if !screen.paused {
-                    batch.iter().for_each(|event| view.event(event));
-                }
-                let state = match (ended, screen.paused, *live) {
+                batch.iter().for_each(|event| view.event(event));
+                let state = match (ended, screen.is_paused(), *live) {
                     (true, ..) => "end of the recording",
                     (_, true, _) => "paused",
                     (.., true) => "live",
@@ -429,22 +443,26 @@ impl Show {
                 };
                 screen.draw(view, state)?;
                 let wait = if ended { POLL } else { Duration::ZERO };
-                match screen.key(wait)? {
+                match screen.key(wait, view)? {
                     Some(Key::Quit) => return Ok(Watched::Left),
-                    Some(Key::ResetPeaks) => view.reset_peaks(),
-                    _ => {}
+                    Some(Key::Gone) => return Ok(Watched::ByNobody),
+                    None => {}
                 }
             }
             Show::Lines(view, last, live) => {
                 batch.iter().for_each(|event| view.event(event));
-                // What is read at once has a line for each moment; what is live, one a second.
+                // What is read at once has a line for each moment of its readings, and for each second without; what is
+                // live, one a second.
+                let now = view.span.map_or(Stamp(0), |(_, now)| now);
+                let is_read = |event: &Event| matches!(event, Event::Sample(_));
                 let due = match (*live, &last) {
-                    (false, _) => !batch.is_empty(),
-                    (true, Some(last)) => last.elapsed() >= LINE_EVERY,
-                    (true, None) => !batch.is_empty(),
+                    (_, None) => !batch.is_empty(),
+                    (false, Some((_, at))) => batch.iter().any(is_read) || (now - *at).to_std() >= LINE_EVERY,
+                    (true, Some((then, _))) => then.elapsed() >= LINE_EVERY,
                 };
-                if due && view.current().next().is_some() {
-                    *last = Some(Instant::now());
+                let has_frames = view.tenants.iter().any(|tenant| tenant.ended > 0);
+                if due && (has_frames || view.current().next().is_some()) {
+                    *last = Some((Instant::now(), now));
                     let reader = print_while_read(&format!("{}\n", dashboard::line(view)))?;
                     return Ok(Watched::by(reader));
                 }

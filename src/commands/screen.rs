@@ -8,14 +8,15 @@ use std::time::{Duration, Instant};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::Show;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+use rustix::io::Errno;
 
+use super::keys::{Input, Keys, Press};
 use crate::analysis::live::LiveView;
-use crate::show::dashboard;
+use crate::show::dashboard::{self, Look, Page};
 
 /// Time between two drawings of the dashboard.
 const REDRAW: Duration = Duration::from_millis(250);
@@ -47,27 +48,29 @@ impl Stream {
     }
 }
 
-/// What a key asks for.
+/// What a key asks of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     /// Leave the dashboard.
     Quit,
-    /// Hold the picture, or let it go on.
-    Pause,
-    /// Forget the highest values.
-    ResetPeaks,
+    /// Nothing: the terminal went away, and nobody sees the dashboard any more.
+    Gone,
 }
 
-/// The line of keys.
-pub(super) const KEYS: &str = "q quit   p pause   r reset peaks";
+/// Rows that a page is turned by.
+const SCREENFUL: isize = 10;
 
 /// The terminal while it is ours.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Box<dyn Write + Send>>>,
     stream: Stream,
+    keys: Keys,
     drawn: Option<Instant>,
-    /// Whether the picture is held.
-    pub(super) paused: bool,
+    /// Whether the terminal went away.
+    gone: bool,
+    look: Look,
+    /// What is shown as long as the picture is held.
+    held: Option<LiveView>,
 }
 
 impl Screen {
@@ -81,8 +84,11 @@ impl Screen {
             Ok(terminal) => Ok(Screen {
                 terminal,
                 stream,
+                keys: Keys::default(),
                 drawn: None,
-                paused: false,
+                gone: false,
+                look: Look::default(),
+                held: None,
             }),
             Err(error) => {
                 restore(stream);
@@ -91,40 +97,82 @@ impl Screen {
         }
     }
 
+    /// Whether somebody can still see it.
+    pub(super) fn is_there(&self) -> bool {
+        !self.gone
+    }
+
+    /// Whether the picture is held.
+    pub(super) fn is_paused(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// Draws, if it is time to; four times a second is as often as it tells something.
     pub(super) fn draw(&mut self, view: &LiveView, state: &str) -> std::io::Result<()> {
-        if self.paused || self.drawn.is_some_and(|then| then.elapsed() < REDRAW) {
+        if self.gone || self.drawn.is_some_and(|then| then.elapsed() < REDRAW) {
             return Ok(());
         }
         self.drawn = Some(Instant::now());
-        self.terminal
-            .draw(|frame| dashboard::draw(frame, view, state, KEYS))?;
-        Ok(())
+        let (view, look) = (self.held.as_ref().unwrap_or(view), &mut self.look);
+        let drawn = self
+            .terminal
+            .draw(|frame| dashboard::draw(frame, view, look, state));
+        match drawn {
+            // What is written to a terminal that is gone.
+            Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
+                self.gone = true;
+                Ok(())
+            }
+            drawn => drawn.map(|_| ()),
+        }
     }
 
-    /// The next key, waiting for it as long as this.
-    pub(super) fn key(&mut self, wait: Duration) -> std::io::Result<Option<Key>> {
-        if !event::poll(wait)? {
-            return Ok(None);
+    /// Waits for a key as long as this, and does what it asks of the picture; what it asks of the command is answered.
+    pub(super) fn key(&mut self, wait: Duration, view: &mut LiveView) -> std::io::Result<Option<Key>> {
+        if self.gone {
+            return Ok(Some(Key::Gone));
         }
-        let Event::Key(key) = event::read()? else {
-            // Another size: draw at once.
-            self.drawn = None;
-            return Ok(None);
-        };
-        if key.kind == KeyEventKind::Release {
-            return Ok(None);
-        }
-        Ok(match key.code {
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Some(Key::Quit),
-            KeyCode::Char('q') | KeyCode::Esc => Some(Key::Quit),
-            KeyCode::Char('p') | KeyCode::Char(' ') => {
-                self.paused = !self.paused;
-                Some(Key::Pause)
+        let press = match self.keys.next(wait)? {
+            Input::Press(press) => press,
+            Input::Nothing => return Ok(None),
+            Input::Gone => {
+                self.gone = true;
+                return Ok(Some(Key::Gone));
             }
-            KeyCode::Char('r') => Some(Key::ResetPeaks),
-            _ => None,
-        })
+        };
+        // What it changes is seen at once.
+        self.drawn = None;
+        let has_tenants = !view.tenants.is_empty();
+        match press {
+            Press::Escape if self.look.help => self.look.help = false,
+            Press::Ctrl('c') | Press::Char('q') | Press::Escape => return Ok(Some(Key::Quit)),
+            Press::Char('p' | ' ') => {
+                self.held = match self.held {
+                    Some(_) => None,
+                    None => Some(view.clone()),
+                };
+            }
+            Press::Char('r') => {
+                view.reset_peaks();
+                self.held.iter_mut().for_each(LiveView::reset_peaks);
+            }
+            Press::Char('?' | 'h') => self.look.help = !self.look.help,
+            Press::Char('1') => self.look.turn_to(Page::Tenants),
+            Press::Char('2') => self.look.turn_to(Page::Power),
+            Press::Char('3') => self.look.turn_to(Page::Programs),
+            Press::Char('\t') | Press::Right => self.look.turn(false, has_tenants),
+            Press::BackTab | Press::Left => self.look.turn(true, has_tenants),
+            Press::Char('s') => self.look.sort(false, has_tenants),
+            Press::Char('S') => self.look.sort(true, has_tenants),
+            Press::Up | Press::Char('k') => self.look.scroll(-1),
+            Press::Down | Press::Char('j') => self.look.scroll(1),
+            Press::PageUp => self.look.scroll(-SCREENFUL),
+            Press::PageDown => self.look.scroll(SCREENFUL),
+            Press::Home => self.look.scroll(isize::MIN),
+            Press::End => self.look.scroll(isize::MAX),
+            Press::Char(_) | Press::Ctrl(_) => {}
+        }
+        Ok(None)
     }
 }
 

@@ -5,18 +5,20 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::quantile::Quantile;
 use crate::record::{
-    Event, FrameRecord, Measurand, OVERHEAD_TENANT, Outcome, Part, Phase, Quantity, RailRole,
+    Event, FrameRecord, Manifest, Measurand, OVERHEAD_TENANT, Part, Phase, PhaseSpec, Quantity, RailRole,
 };
+use crate::scenario::Scenario;
 use crate::units::{Nanos, Stamp};
 
+mod tenant;
+mod total;
+
+pub use tenant::{Asked, Column, LiveTenant};
+pub use total::TotalPower;
+
 /// Readings kept of a signal: the widest sparkline.
-const HISTORY: usize = 160;
-/// Responses that quantiles are taken over.
-const RECENT: usize = 2048;
-/// Time over which the rate is counted.
-const RATE_WINDOW: Nanos = Nanos::from_secs(3);
+const HISTORY: usize = 320;
 /// A reading older than this many seconds is no longer shown.
 const STALE: Nanos = Nanos::from_secs(15);
 
@@ -33,10 +35,18 @@ pub struct LiveView {
     pub tenants: Vec<LiveTenant>,
     /// Which phase is on.
     pub phase: Option<Phase>,
+    /// What the phase is called, where the record describes it.
+    pub phase_label: Option<String>,
+    /// How long all phases take, where that is planned.
+    pub planned: Option<Nanos>,
+    /// The power that is not to be exceeded, mW.
+    pub budget_mw: Option<f64>,
     /// The latest findings and errors.
     pub notes: VecDeque<String>,
     /// Timestamps of the first and of the latest event.
     pub span: Option<(Stamp, Stamp)>,
+    /// When the first phase began.
+    pub began: Option<Stamp>,
 }
 
 /// The latest readings of one signal.
@@ -58,35 +68,28 @@ pub struct LiveSignal {
     pub history: VecDeque<Option<f64>>,
 }
 
-/// The frames of one tenant so far.
-#[derive(Clone, Debug, Default)]
-pub struct LiveTenant {
-    /// Name of the tenant.
-    pub name: String,
-    /// Frames that ended: completed, dropped or failed.
-    pub ended: u64,
-    /// Of these, those after their deadline, dropped, or failed under one.
-    pub missed: u64,
-    /// Of the frames that ended, those that were dropped.
-    pub dropped: u64,
-    responses: VecDeque<i64>,
-    completed_at: VecDeque<Stamp>,
-}
-
 impl LiveView {
     /// Nothing yet, of tenants of these names.
     pub fn new(title: String, tenants: &[&str]) -> LiveView {
         LiveView {
             title,
-            tenants: tenants
-                .iter()
-                .map(|name| LiveTenant {
-                    name: (*name).to_owned(),
-                    ..LiveTenant::default()
-                })
-                .collect(),
+            tenants: tenants.iter().map(|name| LiveTenant::named(name)).collect(),
             ..LiveView::default()
         }
+    }
+
+    /// Nothing yet, of a scenario's tenants.
+    pub fn of_scenario(title: String, scenario: &Scenario) -> LiveView {
+        LiveView {
+            title,
+            tenants: scenario.tenants.iter().map(LiveTenant::planned).collect(),
+            ..LiveView::default()
+        }
+    }
+
+    /// Nothing yet, of a recording's tenants.
+    pub fn of_recording(title: String, manifest: &Manifest) -> LiveView {
+        LiveView::of_scenario(title, &super::plan::of(manifest))
     }
 
     /// Updates the state by an event.
@@ -119,6 +122,7 @@ impl LiveView {
                 signal.role = described.role;
             }
             Event::Frame(frame) => self.frame(frame),
+            Event::PhaseSpec(spec) => self.phase(spec),
             Event::Finding(finding) => self.note(finding.message.clone()),
             Event::Log(log) if log.level == "error" || log.level == "warn" => self.note(log.message.clone()),
             _ => {}
@@ -174,6 +178,27 @@ impl LiveView {
         self.span.map_or(Nanos::ZERO, |(first, last)| last - first)
     }
 
+    /// How much of the planned time has passed, and all of it; none where no time was planned, or no phase began.
+    pub fn progress(&self) -> Option<(Nanos, Nanos)> {
+        let planned = self.planned.filter(|planned| planned.0 > 0)?;
+        let passed = self.span?.1 - self.began?;
+        Some((passed.clamp(Nanos::ZERO, planned), planned))
+    }
+
+    fn phase(&mut self, spec: &PhaseSpec) {
+        self.began.get_or_insert(spec.at);
+        self.phase = Some(spec.phase);
+        self.phase_label = Some(match spec.traced {
+            true => format!("{}, traced", spec.label),
+            false => spec.label.clone(),
+        });
+        for (number, tenant) in self.tenants.iter_mut().enumerate() {
+            let takes_part = spec.members.iter().any(|member| usize::from(*member) == number);
+            let swept = spec.rate.filter(|rate| usize::from(rate.tenant) == number);
+            tenant.phase(takes_part, swept.map(|rate| rate.hz));
+        }
+    }
+
     fn seen(&mut self, at: Stamp) {
         let (first, last) = self.span.unwrap_or((at, at));
         self.span = Some((first.min(at), last.max(at)));
@@ -187,64 +212,10 @@ impl LiveView {
     }
 }
 
-impl LiveTenant {
-    fn frame(&mut self, frame: &FrameRecord) {
-        if frame.outcome == Outcome::Unfinished {
-            return;
-        }
-        self.ended += 1;
-        self.missed += u64::from(frame.missed());
-        self.dropped += u64::from(frame.outcome == Outcome::Dropped);
-        if frame.outcome != Outcome::Completed {
-            return;
-        }
-        if self.responses.len() == RECENT {
-            self.responses.pop_front();
-        }
-        self.responses.push_back(frame.response().0);
-        self.completed_at.push_back(frame.finished);
-        while self
-            .completed_at
-            .front()
-            .is_some_and(|at| frame.finished - *at > RATE_WINDOW)
-        {
-            self.completed_at.pop_front();
-        }
-    }
-
-    /// Completed frames per second over the last seconds; none before the second frame.
-    pub fn rate(&self) -> Option<f64> {
-        let (first, last) = self.completed_at.front().zip(self.completed_at.back())?;
-        let seconds = (*last - *first).as_secs_f64();
-        (seconds > 0.0).then(|| (self.completed_at.len() - 1) as f64 / seconds)
-    }
-
-    /// Median response of the latest frames, in milliseconds.
-    pub fn p50_ms(&self) -> Option<f64> {
-        self.quantile(Quantile::P50)
-    }
-
-    /// 99 % of the latest frames took at most this, in milliseconds.
-    pub fn p99_ms(&self) -> Option<f64> {
-        self.quantile(Quantile::P99)
-    }
-
-    fn quantile(&self, quantile: Quantile) -> Option<f64> {
-        let count = self.responses.len() as u64;
-        if !quantile.supported_by(count) {
-            return None;
-        }
-        let mut sorted: Vec<i64> = self.responses.iter().copied().collect();
-        sorted.sort_unstable();
-        let rank = usize::try_from(quantile.rank(count)).ok()?;
-        sorted.get(rank.checked_sub(1)?).map(|ns| *ns as f64 / 1e6)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::SampleRecord;
+    use crate::record::{Outcome, SampleRecord, SweptRate};
 
     fn sample(at: i64, signal: &str, value: Option<f64>) -> Event {
         Event::Sample(SampleRecord {
@@ -360,16 +331,6 @@ mod tests {
         assert_eq!(peak(&view), Some(6.0));
     }
 
-    #[test]
-    fn frames_that_ended_at_once_have_no_rate() {
-        let mut tenant = LiveTenant::default();
-        assert_eq!(tenant.rate(), None);
-        for at in [Stamp(5), Stamp(5)] {
-            tenant.completed_at.push_back(at);
-            assert_eq!(tenant.rate(), None);
-        }
-    }
-
     fn frame(finished_ms: i64, response_ms: i64) -> FrameRecord {
         let finished = Stamp(finished_ms * 1_000_000);
         FrameRecord {
@@ -429,5 +390,36 @@ mod tests {
             advice: String::new(),
         }));
         assert_eq!(view.notes, ["It was hot."]);
+    }
+
+    #[test]
+    fn a_phase_tells_who_takes_part_at_which_rate_and_how_much_of_the_time_has_passed() {
+        let mut view = LiveView::new("x".into(), &["camera", "lidar"]);
+        view.planned = Some(Nanos::from_secs(8));
+        assert_eq!(view.progress(), None);
+        let mut spec = PhaseSpec {
+            at: Stamp(1_000_000_000),
+            phase: Phase::Alone,
+            label: "lidar alone".into(),
+            sharing: "Streams".into(),
+            members: vec![1],
+            rate: Some(SweptRate {
+                tenant: 1,
+                hz: Some(20.0),
+            }),
+            traced: false,
+        };
+        view.event(&Event::PhaseSpec(spec.clone()));
+        let parts: Vec<bool> = view.tenants.iter().map(|tenant| tenant.takes_part).collect();
+        assert_eq!(parts, [false, true]);
+        assert_eq!(view.tenants[1].asked, Asked::Hz(20.0));
+        assert_eq!(view.phase_label.as_deref(), Some("lidar alone"));
+        view.event(&Event::Frame(frame(3_000, 5)));
+        let progress = (Nanos::from_secs(2), Nanos::from_secs(8));
+        assert_eq!(view.progress(), Some(progress));
+        spec.traced = true;
+        view.event(&Event::PhaseSpec(spec));
+        assert_eq!(view.phase_label.as_deref(), Some("lidar alone, traced"));
+        assert_eq!(view.progress(), Some(progress));
     }
 }
