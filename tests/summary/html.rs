@@ -19,7 +19,7 @@ use crate::summary::made_up::{self, START};
 use crate::summary::power;
 
 /// The demo with power, clocks, layers, misses, drops and a stall: everything that a page can show.
-fn rich() -> (Manifest, Vec<Event>) {
+pub(crate) fn rich() -> (Manifest, Vec<Event>) {
     let (mut manifest, mut events) = made_up::demo(70);
     manifest
         .machine
@@ -291,7 +291,7 @@ pub(crate) fn browser() -> Option<PathBuf> {
 
 /// Opens a page as from disk, with a profile of its own and for eyes that prefer a scheme; what it came to as text, and what
 /// was logged.
-fn opened(browser: &Path, page: &Path, scheme: Scheme) -> (String, String) {
+pub(crate) fn opened(browser: &Path, page: &Path, scheme: Scheme) -> (String, String) {
     let profile = tempfile::tempdir().expect("a folder");
     let output = Command::new(browser)
         .args([
@@ -320,7 +320,7 @@ fn opened(browser: &Path, page: &Path, scheme: Scheme) -> (String, String) {
 
 /// Of colours, by Chromium's numbers.
 #[derive(Clone, Copy)]
-enum Scheme {
+pub(crate) enum Scheme {
     Dark = 0,
     Light = 1,
 }
