@@ -245,7 +245,7 @@ fn keys_move_the_timeline_and_values_under_the_pointer_are_those_of_the_record()
         slowest["response_ms"].as_f64().expect("a time"),
     );
     let middle = at + response / 2e3;
-    // Its row is the first; the compute stage is longest there.
+    // Its row is the first, and the strip above its lanes is that of all of them.
     let script = format!(
         "var canvas=live.querySelector('.timeline canvas'),said=live.querySelector('.values'),tip=live.getElementById('tip');\
          var key=function(name){{canvas.dispatchEvent(new live.defaultView.KeyboardEvent('keydown',{{key:name,bubbles:true,cancelable:true}}))}};\
@@ -256,7 +256,7 @@ fn keys_move_the_timeline_and_values_under_the_pointer_are_those_of_the_record()
          out.said=said.textContent;out.moment=view();\
          var d=canvas.dataset,box=canvas.getBoundingClientRect(),narrow=canvas.clientWidth<560;\
          var x=box.left+ +d.left+({middle}-d.from)/(d.to-d.from)*(d.right-d.left);\
-         canvas.dispatchEvent(new live.defaultView.PointerEvent('pointermove',{{clientX:x,clientY:box.top+(narrow?47:32),bubbles:true}}));\
+         canvas.dispatchEvent(new live.defaultView.PointerEvent('pointermove',{{clientX:x,clientY:box.top+(narrow?37:22),bubbles:true}}));\
          out.tip=tip.hidden?'':tip.textContent;key('.');out.next=said.textContent;key('ArrowDown');out.row=said.textContent;\
          out.shown=live.querySelector('.player').hidden?'no':'yes';out.wide=live.documentElement.scrollWidth-live.documentElement.clientWidth;\
          out.still=still.querySelector('.player').hidden?'yes':'no';\
