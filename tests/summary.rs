@@ -9,6 +9,8 @@ mod drawn;
 mod export;
 mod findings;
 mod html;
+mod html_overlay;
+mod html_timeline;
 mod html_traced;
 mod interference;
 pub(crate) mod made_up;

@@ -250,7 +250,21 @@ pub(super) fn summarize(reader: RunReader, path: &Path, also: impl FnMut(&Event)
 fn summarize_drawn(reader: RunReader, path: &Path, also: impl FnMut(&Event)) -> Summary {
     let mut summarizer = Summarizer::new(reader.manifest());
     summarizer.draw_frames();
-    summarize_by(summarizer, reader, path, also)
+    let mut summary = summarize_by(summarizer, reader, path, also);
+    if let Some(course) = summary.plots.course.as_mut().filter(|course| course.is_partial()) {
+        // The slowest frames are known only now: what was around them is read again. As far as the file could be read before.
+        if let Ok(mut again) = RunReader::open(path) {
+            read(&mut again, |events| {
+                for event in &events {
+                    if let Event::Frame(frame) = event {
+                        course.take(frame);
+                    }
+                }
+            });
+        }
+        course.settle();
+    }
+    summary
 }
 
 fn summarize_by(

@@ -20,7 +20,7 @@ use crate::summary::made_up::{self, START};
 use crate::summary::power;
 
 /// The demo with power, clocks, layers, misses, drops and a stall: everything that a page can show.
-fn rich() -> (Manifest, Vec<Event>) {
+pub(crate) fn rich() -> (Manifest, Vec<Event>) {
     let (mut manifest, mut events) = made_up::demo(70);
     manifest
         .machine

@@ -56,6 +56,7 @@ pub struct Summarizer {
     kept: u64,
     exact_limit: u64,
     draws_frames: bool,
+    course: Option<plot::Gatherer>,
     budget_mw: Option<f64>,
 }
 
@@ -78,16 +79,18 @@ impl Summarizer {
             kept: 0,
             exact_limit: EXACT_DURATIONS,
             draws_frames: false,
+            course: None,
             budget_mw: None,
             manifest: manifest.clone(),
             plan,
         }
     }
 
-    /// Has traced frames chosen and laid out for a drawing; without this there are none, since they take a walk through the whole
-    /// trace.
+    /// Has what only a page draws gathered: which frames ran when, and traced frames, chosen and laid out, which take a walk through
+    /// the whole trace.
     pub fn draw_frames(&mut self) {
         self.draws_frames = true;
+        self.course = Some(plot::Gatherer::new(self.tenants.len()));
     }
 
     /// Holds the total power against a budget.
@@ -111,6 +114,9 @@ impl Summarizer {
                     self.kept += tenant.frame(frame, self.late_after, exact);
                     self.kept += self.phases.frame(frame, self.late_after, exact);
                     self.watch.frame(frame);
+                    if let Some(course) = &mut self.course {
+                        course.frame(frame);
+                    }
                     self.failures.frame(frame);
                 }
             }
@@ -242,6 +248,9 @@ impl Summarizer {
             .map(|tenant| (tenant.summary, tenant.drawn))
             .unzip();
         let mut plots = plot::plots(drawn.into_iter(), &tracks, window);
+        if let (Some(course), Some(window)) = (self.course, window) {
+            plots.course = Some(course.finish(window, &tracks, slowest(&tenants)));
+        }
         if self.draws_frames {
             let members = Member::of_run(&self.manifest);
             plots.traced = drawn::drawn(&self.traced, &members);
@@ -284,6 +293,21 @@ impl Summarizer {
             plots,
         }
     }
+}
+
+/// The frames around which the course of the run is drawn: of each tenant those beyond its usual spread, else its slowest.
+fn slowest(tenants: &[TenantSummary]) -> impl Iterator<Item = plot::Slow> {
+    tenants.iter().enumerate().flat_map(|(tenant, summary)| {
+        let numbered = (1..).zip(&summary.slowest);
+        let chosen = numbered.filter(|(number, slow)| *number == 1 || slow.beyond_spread);
+        chosen.map(move |(number, slow)| plot::Slow {
+            tenant,
+            number,
+            sequence: slow.sequence,
+            at_s: slow.at_s,
+            response_ms: slow.response_ms,
+        })
+    })
 }
 
 /// The stretches of time that have names.

@@ -1,12 +1,12 @@
 //! The comparison of several runs with the first: the result of each, and the figures behind it.
 
-use super::Compared;
 use super::view::{Block, Section, Table, cell, words};
+use super::{Compared, Reported, overlay};
 use crate::analysis::compare::{Candidate, FigureComparison, Verdict};
 use crate::compare::{sentence, shown_figure};
 
 /// The comparison, or why there is none.
-pub(super) fn section(compared: &Compared) -> Section {
+pub(super) fn section(compared: &Compared, runs: &[Reported]) -> Section {
     let (note, blocks) = match compared {
         Err(reason) => (
             String::new(),
@@ -15,10 +15,12 @@ pub(super) fn section(compared: &Compared) -> Section {
         Ok(comparison) => {
             let percent = comparison.confidence * 100.0;
             let note = format!(
-                "Each run against A, {}. Intervals have joint {percent:.0} % confidence.",
+                "Each run against A, {}. Intervals have joint {percent:.0} % confidence. On the CDFs, the bar at 50 % and at 99 % \
+                 is the interval of the difference, laid off from A's figure: one that leaves out A's curve shows a difference.",
                 comparison.baseline.name
             );
-            (note, comparison.candidates.iter().flat_map(blocks).collect())
+            let tables = comparison.candidates.iter().flat_map(blocks);
+            (note, tables.chain(overlay::blocks(comparison, runs)).collect())
         }
     };
     Section {

@@ -8,7 +8,9 @@ mod comparison;
 mod findings;
 mod interference;
 mod machine;
+mod overlay;
 mod tenants;
+mod timeline;
 mod traced;
 mod view;
 
@@ -38,6 +40,8 @@ struct Page {
     title: String,
     /// Whether any run has a trace: only then does the page have styles for it.
     traced: bool,
+    /// Whether any run has a timeline: likewise.
+    timeline: bool,
     before: Vec<Section>,
     runs: Vec<RunView>,
 }
@@ -91,18 +95,22 @@ pub fn write(runs: &[Reported], compared: Option<&Compared>, out: &mut dyn Write
         version: env!("CARGO_PKG_VERSION"),
         title,
         traced: runs.iter().any(|run| run.summary.kernels.is_some()),
-        before: compared.map(comparison::section).into_iter().collect(),
+        timeline: runs.iter().any(|run| run.summary.plots.course.is_some()),
+        before: compared
+            .map(|compared| comparison::section(compared, runs))
+            .into_iter()
+            .collect(),
         runs: runs
             .iter()
             .enumerate()
-            .map(|(number, run)| view_of(number, run))
+            .map(|(number, run)| view_of(number, run, runs.len()))
             .collect(),
     };
     let mut out = out;
     page.write_into(&mut out)
 }
 
-fn view_of(number: usize, run: &Reported) -> RunView {
+fn view_of(number: usize, run: &Reported, of: usize) -> RunView {
     let Reported { manifest, summary } = run;
     let label = u8::try_from(number)
         .ok()
@@ -128,6 +136,7 @@ fn view_of(number: usize, run: &Reported) -> RunView {
     let sections = [
         machine::expectations(summary, &id),
         tenants::over_time(summary, &id),
+        timeline::section(summary, &id, of),
         tenants::cards(summary, &id),
         tenants::spread(summary, &id),
         tenants::stages(summary, &id),

@@ -57,6 +57,8 @@ pub(super) enum Block {
     /// Charts side by side, where there is room.
     Charts(Vec<Chart>),
     Table(Table),
+    /// Markup that another template wrote.
+    Markup(String),
 }
 
 /// A tenant at a glance.

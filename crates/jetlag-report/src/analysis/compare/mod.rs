@@ -160,6 +160,15 @@ pub struct FigureComparison {
     pub reason: Option<String>,
 }
 
+impl FigureComparison {
+    /// The interval of a response time's difference laid off from the baseline's figure, in milliseconds: where the candidate's lies
+    /// by it. `None` for other figures, and where the interval was withheld.
+    pub fn interval_ms(&self) -> Option<[f64; 2]> {
+        let (baseline, interval) = (self.baseline.filter(|_| self.unit == "ms")?, self.interval?);
+        Some(interval.map(|change| baseline * (1.0 + change)))
+    }
+}
+
 /// The result of a `--fail-if`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LimitResult {
@@ -510,6 +519,27 @@ fn unknown(figure: &'static str, unit: &'static str, reason: String) -> FigureCo
 mod tests {
     use super::*;
     use crate::analysis::quantile::Wanting;
+
+    #[test]
+    fn an_interval_is_laid_off_from_the_baselines_figure_and_a_withheld_one_nowhere() {
+        let mut figure = FigureComparison {
+            figure: "response.p50",
+            unit: "ms",
+            baseline: Some(20.0),
+            candidate: Some(22.0),
+            change: Some(0.1),
+            interval: Some([0.05, 0.15]),
+            verdict: Verdict::Higher,
+            within: None,
+            reason: None,
+        };
+        let [low, high] = figure.interval_ms().unwrap();
+        assert!((low - 21.0).abs() < 1e-9 && (high - 23.0).abs() < 1e-9);
+        figure.unit = "ratio";
+        assert_eq!(figure.interval_ms(), None);
+        (figure.unit, figure.interval) = ("ms", None);
+        assert_eq!(figure.interval_ms(), None);
+    }
 
     #[test]
     fn why_a_figure_is_unknown_is_said_with_what_it_takes() {

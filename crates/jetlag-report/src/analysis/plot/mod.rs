@@ -5,10 +5,16 @@
 //! merged. So memory is bounded, no extreme is lost, and the order of frames does not matter. Distributions and
 //! signals are reduced at the end. How it looks is decided by the report.
 
+mod cells;
+mod course;
 mod frames;
+mod overlay;
 mod slices;
 
+pub use course::{Busy, Course, CourseSignal, Moment, Window};
+pub(super) use course::{Gatherer, Slow};
 pub use frames::{Bar, FramePlot, Hue, Lane, LaneKind, TracedPlot, merged};
+pub use overlay::common_axis;
 pub(super) use slices::Slices;
 
 use super::series::Distribution;
@@ -35,6 +41,8 @@ pub struct Plots {
     pub signals: Vec<SignalPlot>,
     /// Frames of a traced phase; empty unless they were asked for ([`Summarizer::draw_frames`](super::Summarizer::draw_frames)).
     pub traced: Vec<TracedPlot>,
+    /// Which frames ran when; likewise only where it was asked for.
+    pub course: Option<Course>,
 }
 
 /// The plots of a tenant.
@@ -225,6 +233,7 @@ pub(super) fn plots(
             .filter_map(|track| signal(track, (from, to)))
             .collect(),
         traced: Vec::new(),
+        course: None,
     }
 }
 

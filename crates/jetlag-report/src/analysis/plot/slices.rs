@@ -1,23 +1,13 @@
 //! Response times over time in a bounded number of slices, updated while frames go by; see the parent module.
 
+use super::cells::{self, Cells};
 use super::{LowHighMean, Slice};
 use crate::record::{FrameRecord, Outcome};
 use crate::units::{Nanos, Stamp};
 
-/// Slices of time of one tenant.
-const MOST_SLICES: usize = 1024;
-/// Width of the narrowest slice as a power of two: 1.05 ms.
-const NARROWEST: u32 = 20;
-
 /// Response times over time, while they are gathered.
 #[derive(Clone, Debug, Default)]
-pub(in crate::analysis) struct Slices {
-    cells: Vec<Cell>,
-    /// Number of the first cell, counted in cells from the stamp zero.
-    first: i64,
-    /// Width of a cell as a power of two of nanoseconds.
-    width: u32,
-}
+pub(in crate::analysis) struct Slices(Cells<Cell>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
@@ -29,7 +19,7 @@ struct Cell {
     dropped: u64,
 }
 
-impl Cell {
+impl cells::Cell for Cell {
     fn join(self, other: Cell) -> Cell {
         let (low, high) = match (self.completed, other.completed) {
             (_, 0) => (self.low, self.high),
@@ -45,7 +35,9 @@ impl Cell {
             dropped: self.dropped + other.dropped,
         }
     }
+}
 
+impl Cell {
     fn is_empty(&self) -> bool {
         self.completed == 0 && self.missed == 0 && self.dropped == 0
     }
@@ -64,76 +56,24 @@ impl Slices {
             missed: u64::from(frame.missed()),
             dropped: u64::from(frame.outcome == Outcome::Dropped),
         };
-        let place = self.place(frame.released);
-        if let Some(known) = self.cells.get_mut(place) {
-            *known = known.join(cell);
-        }
-    }
-
-    /// The index of a timestamp's cell, which exists from then on.
-    fn place(&mut self, at: Stamp) -> usize {
-        if self.cells.is_empty() {
-            self.width = NARROWEST;
-            self.first = at.0 >> self.width;
-            self.cells.push(Cell::default());
-            return 0;
-        }
-        loop {
-            let number = at.0 >> self.width;
-            let last = self.first + self.cells.len() as i64 - 1;
-            let (first, last) = (self.first.min(number), last.max(number));
-            // Both are small: a width of 2²⁰ ns leaves 43 bits.
-            if last - first < MOST_SLICES as i64 {
-                let before = (self.first - first) as usize;
-                if before > 0 {
-                    self.cells
-                        .splice(0..0, std::iter::repeat_n(Cell::default(), before));
-                    self.first = first;
-                }
-                let length = (last - first + 1) as usize;
-                if self.cells.len() < length {
-                    self.cells.resize(length, Cell::default());
-                }
-                return (number - self.first) as usize;
-            }
-            self.widen();
-        }
-    }
-
-    fn widen(&mut self) {
-        self.width += 1;
-        let first = self.first >> 1;
-        let mut joined: Vec<Cell> = Vec::with_capacity(self.cells.len() / 2 + 1);
-        for (number, cell) in (self.first..).zip(&self.cells) {
-            let place = ((number >> 1) - first) as usize;
-            match joined.get_mut(place) {
-                Some(known) => *known = known.join(*cell),
-                None => joined.push(*cell),
-            }
-        }
-        (self.first, self.cells) = (first, joined);
+        self.0.add(frame.released, cell);
     }
 
     /// The slices, in seconds after `zero`.
     pub(super) fn finish(&self, zero: Stamp) -> Vec<Slice> {
-        let filled = (self.first..)
-            .zip(&self.cells)
-            .filter(|(_, cell)| !cell.is_empty());
+        let filled = self.0.iter().filter(|(.., cell)| !cell.is_empty());
         filled
-            .map(|(number, cell)| {
-                let from = Stamp(number << self.width);
-                Slice {
-                    from_s: (from - zero).as_secs_f64(),
-                    to_s: (from + Nanos(1 << self.width) - zero).as_secs_f64(),
-                    response_ms: (cell.completed > 0).then(|| LowHighMean {
-                        low: Nanos(cell.low).as_millis_f64(),
-                        high: Nanos(cell.high).as_millis_f64(),
-                        mean: cell.sum as f64 / cell.completed as f64 / 1e6,
-                    }),
-                    completed: cell.completed,
-                    missed: cell.missed,
-                    dropped: cell.dropped,
-                }
+            .map(|(from, to, cell)| Slice {
+                from_s: (from - zero).as_secs_f64(),
+                to_s: (to - zero).as_secs_f64(),
+                response_ms: (cell.completed > 0).then(|| LowHighMean {
+                    low: Nanos(cell.low).as_millis_f64(),
+                    high: Nanos(cell.high).as_millis_f64(),
+                    mean: cell.sum as f64 / cell.completed as f64 / 1e6,
+                }),
+                completed: cell.completed,
+                missed: cell.missed,
+                dropped: cell.dropped,
             })
             .collect()
     }
@@ -141,6 +81,7 @@ impl Slices {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cells::{MOST_CELLS, NARROWEST};
     use super::super::coarser;
     use super::*;
     use crate::record::Phase;
@@ -187,7 +128,7 @@ mod tests {
         let frames = run(300_000, &spikes);
         let slices = sliced(frames.iter());
         assert!(
-            slices.len() <= MOST_SLICES && slices.len() > MOST_SLICES / 4,
+            slices.len() <= MOST_CELLS && slices.len() > MOST_CELLS / 4,
             "{}",
             slices.len()
         );
@@ -232,8 +173,8 @@ mod tests {
                 ..frame(0, 0)
             });
         }
-        assert!(slices.cells.len() <= MOST_SLICES);
-        let kept: u64 = slices.cells.iter().map(|cell| cell.completed).sum();
+        assert!(slices.0.cells.len() <= MOST_CELLS);
+        let kept: u64 = slices.0.cells.iter().map(|cell| cell.completed).sum();
         assert_eq!(kept, 6);
         slices.finish(Stamp(0));
     }
@@ -248,9 +189,9 @@ mod tests {
                 frame.released = Stamp(at);
                 gathered.push(&frame);
             }
-            (gathered.width, gathered.cells.len())
+            (gathered.0.width, gathered.0.cells.len())
         };
-        assert_eq!(of(MOST_SLICES as i64), (NARROWEST, MOST_SLICES));
-        assert_eq!(of(MOST_SLICES as i64 + 1), (NARROWEST + 1, MOST_SLICES / 2 + 1));
+        assert_eq!(of(MOST_CELLS as i64), (NARROWEST, MOST_CELLS));
+        assert_eq!(of(MOST_CELLS as i64 + 1), (NARROWEST + 1, MOST_CELLS / 2 + 1));
     }
 }

@@ -7,7 +7,9 @@
 
 pub(super) mod energy;
 pub(super) mod frame;
+pub(super) mod moment;
 pub(super) mod over_time;
+pub(super) mod overlay;
 pub(super) mod signals;
 pub(super) mod spread;
 

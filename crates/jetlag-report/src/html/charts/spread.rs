@@ -190,7 +190,7 @@ fn deadline(plane: &Plane<'_, '_>, axes: &Axes<'_>, deadline_ms: Option<f64>, un
 }
 
 /// An empirical CDF rises in steps, not in slopes.
-fn steps(plane: &Plane<'_, '_>, shape: &Shape, style: ShapeStyle) -> Drawing<()> {
+pub(super) fn steps(plane: &Plane<'_, '_>, shape: &Shape, style: ShapeStyle) -> Drawing<()> {
     let mut before = 0.0;
     let points = shape.at_most.iter().flat_map(|&(ms, share)| {
         let step = [(ms, before), (ms, share)];
@@ -202,7 +202,7 @@ fn steps(plane: &Plane<'_, '_>, shape: &Shape, style: ShapeStyle) -> Drawing<()>
 }
 
 /// The share of frames that took at most this long.
-fn share(shape: &Shape, ms: f64) -> String {
+pub(super) fn share(shape: &Shape, ms: f64) -> String {
     let known = shape.at_most.partition_point(|&(at, _)| at <= ms);
     percent(
         known
