@@ -1,6 +1,8 @@
 //! What integration tests have in common.
 
 pub mod boards;
+#[cfg(feature = "cpu")]
+pub mod guide;
 pub mod mistakes;
 pub mod output;
 pub mod pipeline;
