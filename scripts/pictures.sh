@@ -22,7 +22,7 @@ trap 'kill "$board" 2>/dev/null || true; rm -rf "$work"' EXIT
 mkdir -p "$out"
 
 echo "the dashboard, for half a minute"
-JETLAG_ROOT=$work/orin scripts/pictures/terminal.py --size 110x34 --after 3 --seconds 23 --every 0.8 \
+JETLAG_ROOT=$work/orin scripts/pictures/terminal.py --size 110x34 --after 3 --seconds 20 --every 0.8 \
   --title "jetlag's dashboard: simulated detectors on a made-up board" -o "$out/dashboard.svg" -- \
   "$jetlag" run scripts/pictures/run.ron --live --out "$work/run.mcap"
 

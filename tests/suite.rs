@@ -24,6 +24,8 @@ mod deploy;
 mod detector_docs;
 mod detectors;
 mod doctor;
+#[cfg(feature = "cpu")]
+mod documented;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 mod gpu;
 #[cfg(feature = "cpu")]

@@ -2,6 +2,8 @@
 
 pub mod boards;
 pub mod browser;
+#[cfg(feature = "cpu")]
+pub mod guide;
 pub mod mistakes;
 pub mod output;
 pub mod pipeline;

@@ -1,151 +1,26 @@
-//! The guides: every command line in them is run, in order, in a copy of what a clone has. Lines under a comment that says
-//! why they are not are still held against the command line's definition and the scripts that there are.
+//! The quick starts: their commands are run against a board on loopback (tests/common/guide.rs says how). Besides, the examples of
+//! `--help`, and the guides' tables.
 
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 
 use clap::Parser;
 use jetlag::board::identity::Flash;
 use jetlag::board::jetpack;
 use jetlag::board::modules::{self, Configuration, Module, PowerMode};
 use jetlag::cli::{Cli, spelled_out};
-use nvidia_doubles::machine;
 
 use super::board::TestBoard;
+use crate::common::guide::{self, path, words};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+const GUIDE: &str = "docs/quickstart-jetson.md";
 
-/// What is done with the lines of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Treatment {
-    Run,
-    RunWithRtx,
-    CheckOnly,
-}
-
-/// The lines of a guide's `sh` blocks.
-fn lines(guide: &str) -> Vec<(Treatment, String)> {
-    let text = fs::read_to_string(Path::new(ROOT).join("docs").join(guide)).unwrap();
-    let mut found = Vec::new();
-    let mut next = Treatment::Run;
-    let mut inside = None;
-    for line in text.lines() {
-        match (inside, line.trim()) {
-            (Some(_), "```") => inside = None,
-            (Some(treatment), line) if !line.is_empty() => found.push((treatment, line.to_owned())),
-            (None, "```sh") => inside = Some(std::mem::replace(&mut next, Treatment::Run)),
-            (None, line) if line.starts_with("<!-- not run by the test: ") => next = Treatment::CheckOnly,
-            (None, line) if line.starts_with("<!-- run where TensorRT-RTX") => next = Treatment::RunWithRtx,
-            _ => {}
-        }
-    }
-    found
-}
-
-/// A clone's files, with runs and plans of the test's own.
-fn clone(folder: &Path) {
-    for name in ["configs", "engines", "jetson", "scripts", "Cargo.toml"] {
-        let copied = Command::new("cp")
-            .arg("-r")
-            .arg(Path::new(ROOT).join(name))
-            .arg(folder)
-            .status();
-        assert!(copied.unwrap().success());
-    }
-}
-
-/// The exit codes that a line may have here, where neither time nor hardware is promised.
-fn allowed(line: &str) -> &'static [i32] {
-    if line.starts_with("ssh ") && line.ends_with(" doctor") {
-        return &[0, 1];
-    }
-    match line.split_whitespace().nth(1) {
-        Some("doctor") => &[0, 1],
-        Some("run" | "demo" | "report" | "deploy") => &[0, 3],
-        _ => &[0],
-    }
-}
-
-/// Whether the only errors are of tenants that a busy machine gave no time for a single frame.
-fn is_all_of_a_busy_machine(said: &str) -> bool {
-    let mut errors = said.lines().filter(|line| line.starts_with("error: ")).peekable();
-    errors.peek().is_some()
-        && errors
-            .all(|line| line.contains("completed no frame: ") || line.contains("; its results are above"))
-}
-
-fn follow(guide: &str, folder: &Path, path: &str, at_least: usize) {
-    clone(folder);
-    let mut run = 0;
-    for (treatment, line) in lines(guide) {
-        check(guide, &line);
-        let mut command = Command::new("bash");
-        command.args(["-c", &line]).current_dir(folder);
-        command
-            .env("PATH", path)
-            .env("JETLAG_CACHE", folder.join("plans"))
-            .env("NO_COLOR", "1");
-        match treatment {
-            Treatment::Run => {}
-            Treatment::RunWithRtx => {
-                let Some(rtx) = machine::environment("rtx-1.7", "JETLAG_REQUIRE_TENSORRT") else {
-                    machine::skip(&format!("{guide}: {line} (no TensorRT-RTX)"));
-                    continue;
-                };
-                command.env("JETLAG_TENSORRT", rtx);
-            }
-            Treatment::CheckOnly => continue,
-        }
-        let output = command.output().unwrap();
-        let (code, said) = (output.status.code(), String::from_utf8_lossy(&output.stderr));
-        let is_allowed = code.is_some_and(|code| allowed(&line).contains(&code));
-        assert!(
-            is_allowed || (code == Some(1) && is_all_of_a_busy_machine(&said)),
-            "{guide}: `{line}` ended with {code:?}: {said}"
-        );
-        run += 1;
-    }
-    assert!(run >= at_least, "{guide}: only {run} lines were run");
-}
-
-/// Every jetlag line must parse, and every script that is called must be there.
-fn check(guide: &str, line: &str) {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    match words.first() {
-        // What another program fills in is seen when the line is run.
-        Some(&"jetlag") if !line.contains("$(") => {
-            // `--version` and `--help` are no mistakes, although they end the parsing.
-            let wrong = Cli::try_parse_from(spelled_out(words.iter().map(OsString::from)))
-                .err()
-                .filter(|error| error.use_stderr());
-            assert!(wrong.is_none(), "{guide}: `{line}`: {}", wrong.unwrap());
-        }
-        Some(first) if first.contains('/') && !first.starts_with('~') => {
-            assert!(
-                Path::new(ROOT).join(first).is_file(),
-                "{guide}: `{line}`: no such file"
-            );
-        }
-        _ => {}
-    }
-}
-
-/// A PATH on which `jetlag` is ours.
-fn path(folder: &Path) -> String {
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_jetlag"), folder.join("jetlag")).unwrap();
-    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
-}
-
-/// The words of a line as a shell splits them.
-fn words(line: &str) -> Vec<String> {
-    let script = format!("printf '%s\\0' {line}");
-    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
-    assert!(output.status.success(), "{line}");
-    let text = String::from_utf8(output.stdout).unwrap();
-    text.split_terminator('\0').map(str::to_owned).collect()
+fn follow(page: &str, folder: &Path, path: &str, at_least: usize) {
+    guide::clone(folder);
+    guide::follow(page, folder, path, at_least, str::to_owned);
 }
 
 /// Holds the examples of a command's help, and of those below it, against the definition.
@@ -193,7 +68,7 @@ fn every_verb_s_help_has_an_example_that_parses() {
 fn the_desktop_guide_s_lines_all_work() {
     let folder = tempfile::tempdir().unwrap();
     let bin = tempfile::tempdir().unwrap();
-    follow("quickstart-desktop.md", folder.path(), &path(bin.path()), 12);
+    follow("docs/quickstart-desktop.md", folder.path(), &path(bin.path()), 12);
 }
 
 #[test]
@@ -231,7 +106,7 @@ fn the_jetson_guide_s_lines_all_work_against_a_board_named_orin() {
         "dpkg-query",
         r#"[ "$*" = "--show nvidia-jetpack" ] && printf 'nvidia-jetpack\t6.2+b77\n'"#,
     );
-    follow("quickstart-jetson.md", folder.path(), &path, 11);
+    follow(GUIDE, folder.path(), &path, 11);
     assert!(status.is_file(), "no line sets a power mode");
     let runs = fs::read_dir(folder.path().join("runs")).unwrap().count();
     assert!(runs >= 6, "three runs, each with its log: {runs}");
@@ -241,16 +116,15 @@ fn the_jetson_guide_s_lines_all_work_against_a_board_named_orin() {
 /// follows the guide has seen all three before.
 #[test]
 fn the_jetson_guide_looks_before_it_sets_or_runs_anything() {
-    const GUIDE: &str = "quickstart-jetson.md";
-    let lines = lines(GUIDE);
+    let lines = guide::lines(GUIDE);
     let first = |words: &str| {
-        let found = lines.iter().position(|(_, line)| line.contains(words));
+        let found = lines.iter().position(|line| line.contains(words));
         found.unwrap_or_else(|| panic!("{GUIDE} has no line with `{words}`"))
     };
     assert!(first("dpkg-query --show nvidia-jetpack") < first("jetlag deploy"));
     let sets = first("nvpmodel -m");
     assert!(first("nvpmodel -q") < sets && first("nvpmodel -p --verbose") < sets);
-    let text = fs::read_to_string(Path::new(ROOT).join("docs").join(GUIDE)).unwrap();
+    let text = guide::text(GUIDE);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (before, after) = words.split_once("sudo nvpmodel -m").unwrap();
     assert!(before.contains("A mode's number means something different on each module"));
@@ -337,7 +211,7 @@ fn the_tables_of_power_modes_are_those_of_the_boards() {
         );
     }
     table("jetson/README.md", "power modes", &all);
-    table("docs/quickstart-jetson.md", "power modes", &short);
+    table(GUIDE, "power modes", &short);
 }
 
 #[test]
@@ -356,5 +230,5 @@ fn the_guide_s_releases_are_those_that_jetlag_knows() {
         let (version, cuda, tensorrt) = (known.version, known.cuda, known.tensorrt);
         wanted += &format!("| {version} | R{l4t} | {boards} | {cuda} | {tensorrt} |\n");
     }
-    table("docs/quickstart-jetson.md", "releases", &wanted);
+    table(GUIDE, "releases", &wanted);
 }
