@@ -170,7 +170,7 @@ pub(crate) fn assert_self_contained(page: &str) {
 fn a_page_has_every_section_in_order_and_needs_nothing_else() {
     let page = rich_page();
     if std::env::var_os("JETLAG_BLESS").is_some() {
-        // docs/report.png is a picture of it.
+        // To be looked at.
         std::fs::write("target/report.html", &page).expect("target is writable");
     }
     assert_self_contained(&page);
