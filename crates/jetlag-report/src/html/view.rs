@@ -28,6 +28,8 @@ impl Section {
             Block::Facts(facts) => facts.len().div_ceil(2),
             Block::Cards(cards) => 8 * cards.len().div_ceil(3),
             Block::Charts(_) => 12,
+            // The timeline: a drawing for each slow frame.
+            Block::Markup(_) => PRINTED + 1,
             Block::Table(table) => 2 + 2 * table.rows.len(),
         };
         self.blocks.iter().map(height).sum::<usize>() <= PRINTED
