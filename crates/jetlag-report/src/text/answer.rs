@@ -255,7 +255,7 @@ mod tests {
     use crate::analysis::Summarizer;
     use crate::analysis::summary::waterfall::{Part, Waterfall};
     use crate::analysis::summary::{FrameCounts, Stats};
-    use crate::record::Manifest;
+    use crate::record::{Manifest, TenantManifest};
     use crate::scenario::{BackendChoice, Scenario, Tenant};
     use crate::units::Stamp;
 
@@ -271,7 +271,18 @@ mod tests {
             jetlag_version: String::new(),
             command_line: Vec::new(),
             subject: scenario.into(),
-            tenants: Vec::new(),
+            tenants: vec![TenantManifest {
+                name: "camera".to_owned(),
+                backend: "null".to_owned(),
+                device: None,
+                detector: None,
+                classes: Vec::new(),
+                networks: Vec::new(),
+                source: String::new(),
+                submission_may_wait: None,
+                application: None,
+                start_up: None,
+            }],
             machine: std::collections::BTreeMap::new(),
             anchor: Stamp(0),
             anchor_unix_ns: 0,
@@ -288,6 +299,7 @@ mod tests {
             slowest_mean_ms: None,
         };
         let mut tenant = blank();
+        tenant.closed_loop = false;
         tenant.deadline_ms = Some(33.0);
         tenant.frames = FrameCounts {
             offered,

@@ -96,7 +96,7 @@ pub(in crate::html) fn chart(
             },
             x_step: super::time_step(length_s),
             x_says: &|value| super::seconds(value, length_s),
-            y_says: &|value| format!("{} {unit}", mark(value)),
+            y_says: &mark,
         };
         let plane = Plane::new(area, &axes, 0)?;
         for (number, signal) in signals.iter().enumerate() {
