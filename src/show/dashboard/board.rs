@@ -175,10 +175,15 @@ fn rails(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>, height: u16) {
     if parts.rails.is_empty() {
         return;
     }
+    // Half a peak would be another figure.
+    let peak = match usize::from(area.width) >= NAME + 2 * WATTS {
+        true => WATTS,
+        false => 0,
+    };
     let title = Row::default().text("RAILS", NAME, DIM);
-    let title = title.figure("now", WATTS, DIM).figure("peak", WATTS, DIM);
+    let title = title.figure("now", WATTS, DIM).figure("peak", peak, DIM);
     frame.render_widget(Paragraph::new(title.line()), head);
-    let figures = (NAME + 2 * WATTS) as u16;
+    let figures = (NAME + WATTS + peak) as u16;
     let rows = Layout::vertical(parts.rails.iter().map(|_| Constraint::Length(height))).split(area);
     for ((name, signal), row) in parts.rails.iter().zip(rows.iter()) {
         if row.height == 0 {
@@ -193,7 +198,7 @@ fn rails(frame: &mut Frame<'_>, area: Rect, parts: &Parts<'_>, height: u16) {
         let style = if matters(signal.role) { BOLD } else { Style::new() };
         let line = Row::default().text(name, NAME, style);
         let line = line.figure(&watts(signal.value), WATTS, style);
-        let line = line.figure(&watts(signal.peak), WATTS, DIM);
+        let line = line.figure(&watts(signal.peak), peak, DIM);
         frame.render_widget(Paragraph::new(line.line()), text);
         history(frame, graph, signal);
     }
