@@ -150,8 +150,8 @@ fn what_cannot_be_compared_is_refused_with_the_reason_and_code_2() {
         ),
         (&["compare", "a.mcap"], 2, "cannot compare a single run"),
         (&["compare"], 2, "required"),
-        (&["compare", "a.mcap", "no.mcap"], 1, "is not a run file"),
-        (&["compare", "a.mcap", "absent.mcap"], 1, "Name a run file"),
+        (&["compare", "a.mcap", "no.mcap"], 2, "is not a run file"),
+        (&["compare", "a.mcap", "absent.mcap"], 2, "Name a run file"),
         (&["compare", "a.mcap", "a.mcap", "--rounds", "3"], 2, "--ab"),
         (&["compare", "--ab", &a, "absent.ron"], 2, "absent.ron"),
         (

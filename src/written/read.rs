@@ -223,7 +223,8 @@ impl Reader {
             // `arrival: "Closed"`: the name is right or nearly so, the quotes are not.
             Kind::Text(text) if node.typed.is_none() => {
                 let known: Vec<&'static str> = choices.all.iter().map(|choice| choice.name).collect();
-                let kind = match nearest(text, known.iter().copied()) {
+                let itself = known.iter().copied().find(|name| *name == text.as_str());
+                let kind = match itself.or_else(|| nearest(text, known.iter().copied())) {
                     Some(name) => ProblemKind::Syntax {
                         problem: format!(
                             "{} is written without quotes: {name}, not \"{}\"",

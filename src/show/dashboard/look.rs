@@ -27,7 +27,7 @@ impl Page {
 
 /// What rows are sorted by. Figures are sorted with the highest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub(super) enum Order {
     /// As the scenario or the sampler has them.
     #[default]
     Given,
