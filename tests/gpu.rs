@@ -16,8 +16,6 @@ pub(crate) mod scene;
 mod selftest;
 mod several_gpus;
 mod sharing;
-#[cfg(feature = "trace")]
-mod slices;
 mod stages;
 mod stress;
 mod submission;

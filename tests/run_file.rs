@@ -702,23 +702,13 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                     })
                 })
                 .collect();
-            let slices: Vec<Value> = r
-                .slices
-                .iter()
-                .map(|s| {
-                    json!({
-                        "unpaired": s.unpaired, "unknown": s.unknown, "moved_ns": s.moved.0, "within_ns": s.within.0,
-                        "stamps": s.stamps, "inside": s.inside,
-                    })
-                })
-                .collect();
             let (_, number) = r.phase.map_or((String::new(), None), |phase| numbered(phase, ""));
             let fields = json!({
                 "from_ns": r.from.0, "to_ns": r.to.0, "clock_residual_ns": r.clock_residual.0,
                 "activities": r.activities, "dropped": r.dropped, "lost_stamps": r.lost_stamps, "not_kept": r.not_kept,
                 "process": r.process, "number": number.unwrap_or(0), "phase": r.phase.map_or(255, Phase::code),
                 "graph_nodes": r.graph_nodes, "calls": r.calls, "tracer": r.tracer, "notes": r.notes,
-                "devices": devices, "calls_left_out": r.calls_left_out, "slices": slices,
+                "devices": devices, "calls_left_out": r.calls_left_out,
             });
             ("/jetlag/gpu/trace".into(), r.to, fields)
         }

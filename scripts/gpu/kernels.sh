@@ -7,8 +7,6 @@
 #   same       kernels of a PyTorch program by jetlag and by PyTorch's profiler: names, counts, durations
 #   torch      a PyTorch program by itself, with the logger, in PyTorch's profiler, under `jetlag trace`
 #   eager      the same of eager programs alone, many short rounds in an order drawn anew, for hosts that others use too
-#   slices     two tenants in processes: time slices beside kernels of known duration; needs CUPTI of CUDA 13.1 or later, whose folder
-#              SLICES_CUPTI names (the wheel nvidia-cuda-cupti: …/nvidia/cu13/lib)
 #   untouched  `compare --ab`: the measurement with `--trace` and without it
 
 traced='trace: (duration: "4s"),'
@@ -181,20 +179,6 @@ kernels_eager() {
     done
   done
   python3 table_kernels.py torch runs
-}
-
-# Alone a tenant's slice is its kernel and what the switch takes; where both always have work, they take turns.
-kernels_slices() {
-  local way
-  [ -d "${SLICES_CUPTI:-}" ] || { echo "slices: SLICES_CUPTI must name a folder with libcupti of CUDA 13.1 or later"; return; }
-  for way in 'paced arrival: Periodic(20)' 'closed arrival: Closed'; do
-    local name=slices-${way%% *} arrival=${way#* }
-    scenario "$name" "sharing: Processes, mps: Off, $traced" "$(camera camera.plan "$arrival")" \
-      "$(camera camera5.plan "$arrival" | sed 's/"camera", det/"camera5", det/')"
-    JETLAG_CUPTI=$SLICES_CUPTI run "$name" "$name.ron"
-    ./jetlag report "runs/$name.mcap" --kernels --format json >"runs/$name-kernels.json"
-  done
-  python3 table_kernels.py slices runs
 }
 
 # A network that the host feeds (a graph of many kernels), and one whose frame is a kernel of known duration: there runs differ least.

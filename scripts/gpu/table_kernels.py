@@ -141,24 +141,5 @@ def same():
         print("   only one:", "profiler" if name in theirs else "jetlag", (theirs.get(name) or ours.get(name)), name[:150])
 
 
-def slices():
-    """Time slices of two tenants in processes, beside the duration of their frames' kernels."""
-    print("run            tenant    true ms  slices  share %  mean ms  p99 ms   gap ms   placed within µs  inside/stamps  unpaired")
-    for way in ("paced", "closed"):
-        run = summary(f"slices-{way}-kernels")
-        for phase in run["kernels"]["phases"] if run and run["kernels"] else []:
-            if needs := phase["slices_needs"]:
-                print(f"slices-{way:6s}  withheld: needs {needs}")
-            told = [trace["slices"] or {} for trace in phase["traces"]]
-            each = lambda key: ", ".join(str(slices.get(key)) for slices in told)
-            for row in phase["slices"]:
-                ms = lambda key: f"{row[key] / 1e3:7.3f}" if row[key] is not None else "      –"
-                true = {"camera": 3.0, "camera5": 5.0}.get(row["tenant"])
-                print(
-                    f"slices-{way:6s}  {row['tenant'] or '–':8s}  {true or '–':>7}  {row['slices']:6d}  {row['share'] * 100:7.2f}"
-                    f"  {ms('mean_us')}  {ms('p99_us')}  {ms('gap_mean_us')}   {each('within_us')}  {each('inside')}/{each('stamps')}  {each('unpaired')}"
-                )
-
-
 folder = Path(sys.argv[2])
-{"known": known, "observer": observer, "whatif": whatif, "torch": torch, "same": same, "slices": slices}[sys.argv[1]]()
+{"known": known, "observer": observer, "whatif": whatif, "torch": torch, "same": same}[sys.argv[1]]()

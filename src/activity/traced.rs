@@ -57,7 +57,6 @@ impl Traced {
             clock_residual: Nanos(i64::try_from(ended.brackets.residual_ns()).unwrap_or(i64::MAX)),
             notes: notes(ended),
             devices: std::mem::take(&mut gathered.devices),
-            slices: None,
         };
         Traced {
             gathered,
@@ -96,7 +95,6 @@ impl Traced {
             .all
             .sort_by_key(|raw| (raw.activity.from, raw.activity.to));
         record.activities = gathered.all.len() as u64;
-        record.slices = gathered.slices;
         let definitions = gathered.names.readable_news().into_iter().map(Event::Definition);
         let batches = gathered.all.chunks(BATCH).filter_map(|raws| {
             Some(Event::Activities(ActivityBatch {

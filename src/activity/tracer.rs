@@ -9,12 +9,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use cupti_dyn::{Ended, Error, Kind, Library, Session, Settings, thread_number};
-use jetlag_activity::{FRAMES, Found, Gathered, Names, Refused, find, leave_out, number, tell_slices};
+use jetlag_activity::{FRAMES, Found, Gathered, Names, Refused, find, leave_out, number};
 
 use super::traced::Traced;
 use crate::backend::NodeSpan;
 use crate::clock::{Clock, RealClock};
-use crate::record::{Event, Phase, TracedSlices};
+use crate::record::{Event, Phase};
 use crate::scenario::{Graphs, Trace};
 use crate::tenant::marks::Marks;
 use crate::units::Stamp;
@@ -81,7 +81,6 @@ impl Tracer {
         let mut session = Session::open(self.library, &settings)?;
         session.enable(&kinds(self.plan))?;
         let calls_left_out = leave_out(&mut session);
-        let slices = tell_slices(&mut session).then(TracedSlices::default);
         session.self_test(Kind::MEMSET, work)?;
         // They are told when they are switched on, and the test passes over what comes meanwhile.
         session.enable(&[Kind::DEVICE, Kind::CONTEXT])?;
@@ -90,10 +89,8 @@ impl Tracer {
         let thread = std::thread::Builder::new()
             .name("jetlag-tracer".to_owned())
             .spawn({
-                let stop = Arc::clone(&stop);
-                let mut gathered = Gathered::after(std::mem::take(&mut self.names));
-                gathered.slices = slices;
-                move || read(session, gathered, &stop)
+                let (stop, names) = (Arc::clone(&stop), std::mem::take(&mut self.names));
+                move || read(session, names, &stop)
             })
             .map_err(NotTraced::Thread)?;
         Ok(Tracing {
@@ -191,12 +188,12 @@ impl Tracing {
 }
 
 /// Reads what comes until it is told to stop, then the rest.
-fn read(mut session: Session, mut gathered: Gathered, stop: &AtomicBool) -> (Gathered, Ended) {
+fn read(mut session: Session, names: Names, stop: &AtomicBool) -> (Gathered, Ended) {
     let library = session.library();
+    let mut gathered = Gathered::after(names);
     while !stop.load(Ordering::Acquire) {
         session.wait(FLUSH_EVERY);
         session.read(|record| gathered.take(library, record));
-        gathered.pair_slices(false);
         gathered.nodes.extend(session.graph_nodes());
         if let Err(error) = session.flush(false) {
             log::debug!("{error}");
@@ -204,7 +201,6 @@ fn read(mut session: Session, mut gathered: Gathered, stop: &AtomicBool) -> (Gat
     }
     gathered.nodes.extend(session.graph_nodes());
     let ended = session.finish(|record| gathered.take(library, record));
-    gathered.pair_slices(true);
     (gathered, ended)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jetlag::detector::{Box2d, Box3d, Detection, Place};
 use jetlag::record::activity::{
-    Direction, Interface, MemoryKind, OnStream, Owner, TracedDevice, TracedSlices, WaitKind, Work,
+    Direction, Interface, MemoryKind, OnStream, Owner, TracedDevice, WaitKind, Work,
 };
 use jetlag::record::{
     APPLICATION_BACKEND, Activity, ActivityBatch, ApplicationTenant, Averaging, Covariance, Definition,
@@ -476,14 +476,6 @@ fn traced_phase() -> Vec<Event> {
                 shared_bytes: 167_936,
                 warp_threads: 32,
             }],
-            slices: Some(TracedSlices {
-                unpaired: 6,
-                unknown: 7,
-                moved: Nanos(660_000),
-                within: Nanos(31_000),
-                stamps: 40,
-                inside: 39,
-            }),
         }),
     ]
 }

@@ -9,7 +9,6 @@ use std::collections::{HashMap, HashSet};
 use cupti_dyn::NodeEvent;
 
 use super::gather::{Gathered, Raw};
-use super::slices;
 use jetlag_record::Activity;
 use jetlag_record::activity::{Interface, OnStream, Owner, Work};
 use jetlag_record::units::Stamp;
@@ -167,7 +166,6 @@ pub fn attribute(gathered: &mut Gathered, mut spans: Vec<LayerSpan>) {
         .retain(|raw| !matches!(raw.activity.work, Work::Event { .. }) || raw.activity.from != Stamp(0));
     ranges_of_frames(gathered);
     by_stream(&mut gathered.all);
-    slices::settle(gathered);
 }
 
 /// Ranges that TensorRT opens for its layers; the outermost is the execution's own.

@@ -7,12 +7,11 @@ use cupti_dyn::sys::{CopyKind, Domain, ExternalKind, MemoryKind as CuptiMemory, 
 use cupti_dyn::{Library, NodeEvent, Record, record};
 
 use super::names::Names;
-use super::slices::Switches;
 use jetlag_record::activity::{
     Direction, Interface, MemoryKind, OnStream, Owner, TracedDevice, WaitKind, Work,
 };
 use jetlag_record::units::Stamp;
-use jetlag_record::{Activity, Launch, TracedSlices};
+use jetlag_record::{Activity, Launch};
 
 /// Activities that are kept of a phase: at 112 bytes each, some 340 MB.
 const MOST: usize = 3_000_000;
@@ -21,12 +20,12 @@ const OWN_RANGES: &str = "jetlag";
 /// The stack of numbers that frames are pushed on.
 pub const FRAMES: ExternalKind = ExternalKind::CUSTOM0;
 
-/// An activity, and what it is found by.
+/// An activity, and the node of a graph that it was.
 #[derive(Clone, Copy, Debug)]
 pub struct Raw {
     /// The activity.
     pub activity: Activity,
-    /// The node of a graph that it was, 0 where it is of no graph; of a time slice the context.
+    /// 0 where it is of no graph.
     pub node: u64,
 }
 
@@ -45,11 +44,6 @@ pub struct Gathered {
     pub devices: Vec<TracedDevice>,
     /// Activities beyond `MOST`.
     pub not_kept: u64,
-    /// What is known of time slices; `None` where they are not told.
-    pub slices: Option<TracedSlices>,
-    switches: Switches,
-    /// The device of each context.
-    contexts: HashMap<u32, u16>,
     /// Ranges that have begun, by their numbers.
     open: HashMap<u32, Open>,
     payloads: HashMap<u32, i64>,
@@ -188,31 +182,8 @@ impl Gathered {
                 self.push((overhead.start, overhead.end), name, Work::Overhead { thread }, 0);
             }
             Record::Device(device) => self.device(&device),
-            Record::Context(context) => {
-                let device = u16::try_from(context.device).unwrap_or(u16::MAX);
-                self.contexts.insert(context.context, device);
-            }
-            Record::ContextSwitch(switch) => self.switches.take(&switch),
             _ => {}
         }
-    }
-
-    /// Makes slices of the switches that have come; `at_end` says that no more will.
-    pub fn pair_slices(&mut self, at_end: bool) {
-        let paired = self.switches.pair(at_end);
-        let mut told = self.slices.unwrap_or_default();
-        told.unpaired += paired.unpaired;
-        for slice in paired.slices {
-            match self.contexts.get(&slice.context) {
-                Some(&device) => {
-                    let process = std::process::id();
-                    let work = Work::Slice { device, process };
-                    self.push((slice.from, slice.to), None, work, slice.context.into());
-                }
-                None => told.unknown += 1,
-            }
-        }
-        self.slices = self.slices.map(|_| told);
     }
 
     fn kernel(&mut self, kernel: &record::Kernel) {

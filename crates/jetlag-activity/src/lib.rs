@@ -10,8 +10,6 @@ mod left_out;
 mod library;
 mod names;
 mod notes;
-mod place;
-mod slices;
 pub mod spool;
 
 pub use attribute::{LayerSpan, attribute, number};
@@ -20,4 +18,3 @@ pub use left_out::leave_out;
 pub use library::{Found, Refused, at, find};
 pub use names::Names;
 pub use notes::notes;
-pub use slices::tell_slices;

@@ -285,10 +285,7 @@ impl Reading {
             },
             Message::Event(Event::Definition(known)) => self.definition(known),
             Message::Event(Event::Activities(batch)) => self.activities(batch),
-            Message::Event(Event::Trace(trace)) => {
-                self.found.gathered.slices = trace.slices;
-                self.found.trace = Some(trace);
-            }
+            Message::Event(Event::Trace(trace)) => self.found.trace = Some(trace),
             Message::Event(_) => {}
         }
     }

@@ -4,9 +4,9 @@ use std::fs::File;
 
 use cupti_dyn::{Clock, Error, Kind, Library, Loss, Session, Settings, monotonic_ns};
 use jetlag_activity::spool::{self, Node, Note, Writer};
-use jetlag_activity::{Gathered, find, leave_out, notes, tell_slices};
+use jetlag_activity::{Gathered, find, leave_out, notes};
 use jetlag_record::units::{Nanos, Stamp};
-use jetlag_record::{Phase, TraceRecord, TracedSlices};
+use jetlag_record::{Phase, TraceRecord};
 
 /// Memory for records: 32 buffers of 4 MiB.
 const MOST_BUFFERS: usize = 32;
@@ -66,12 +66,10 @@ impl Gpu {
         };
         let mut session = begun().map_err(|error| error.to_string())?;
         let calls_left_out = leave_out(&mut session);
-        let mut gathered = Gathered::of_process(0);
-        gathered.slices = tell_slices(&mut session).then(TracedSlices::default);
         Ok(Gpu {
             session,
             library,
-            gathered,
+            gathered: Gathered::of_process(0),
             from: now(),
             whole,
             calls_left_out,
@@ -85,7 +83,6 @@ impl Gpu {
     pub(crate) fn read(&mut self, writer: &mut Writer<File>) {
         let (gathered, library) = (&mut self.gathered, self.library);
         self.session.read(|record| gathered.take(library, record));
-        gathered.pair_slices(false);
         // Nodes of the kernels above were made before them.
         let nodes: Vec<Node> = self.session.graph_nodes().into_iter().map(Node::from).collect();
         if !nodes.is_empty() {
@@ -116,7 +113,6 @@ impl Gpu {
         let mut record = self.record(&self.session.loss(), Vec::new());
         let mut gathered = std::mem::take(&mut self.gathered);
         let ended = self.session.finish(|record| gathered.take(library, record));
-        gathered.pair_slices(true);
         convert(&mut gathered, clock, &ended.brackets);
         let (kept, over) = pass_on(&mut gathered, self.kept, writer);
         record.activities = self.kept + kept;
@@ -126,7 +122,6 @@ impl Gpu {
         record.clock_residual = Nanos(i64::try_from(ended.brackets.residual_ns()).unwrap_or(i64::MAX));
         record.notes = notes(&ended);
         record.devices = gathered.devices;
-        record.slices = gathered.slices;
         record.to = now();
         writer.trace(&record);
     }
@@ -155,7 +150,6 @@ impl Gpu {
             clock_residual: Nanos::ZERO,
             notes,
             devices: self.gathered.devices.clone(),
-            slices: self.gathered.slices,
         }
     }
 }

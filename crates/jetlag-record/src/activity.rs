@@ -197,7 +197,7 @@ pub enum Work {
         /// The thread; 0 where it belongs to none.
         thread: u32,
     },
-    /// The device was switched to a context of a process: a time slice. [`TracedSlices`] says how certain its place is.
+    /// The device worked for a process: a time slice.
     Slice {
         /// The device.
         device: u16,
@@ -393,40 +393,6 @@ pub struct TraceRecord {
     pub notes: Vec<String>,
     /// The devices that were traced.
     pub devices: Vec<TracedDevice>,
-    /// What is known of the time slices of its contexts; `None` where the tracer did not tell them.
-    pub slices: Option<TracedSlices>,
-}
-
-/// What is known of the time slices that a trace has.
-///
-/// Their stamps are of another clock of the device than those of kernels. How long a slice was is right; where it was follows from
-/// the kernels, each of which begins and ends within slices of its process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TracedSlices {
-    /// Begins without an end and ends without a begin, which make no slice. The edges of a trace cut one of each.
-    pub unpaired: u64,
-    /// Records of contexts that nobody told of, which make no slice.
-    pub unknown: u64,
-    /// How much later than their own stamps slices were placed, mean.
-    pub moved: Nanos,
-    /// The most that their places are off by; of no meaning where `stamps` is 0.
-    pub within: Nanos,
-    /// Begins and ends of kernels by which they were placed; 0 where there were too few, and slices kept their own stamps.
-    pub stamps: u64,
-    /// Those of them that lie within slices.
-    pub inside: u64,
-}
-
-impl TracedSlices {
-    /// Whether kernels say where the slices were.
-    pub fn are_placed(&self) -> bool {
-        self.stamps > 0 && !self.contradict()
-    }
-
-    /// Whether kernels ran outside the slices, wherever those are put: then they are not what they are taken for.
-    pub fn contradict(&self) -> bool {
-        self.inside.saturating_mul(10) < self.stamps.saturating_mul(9)
-    }
 }
 
 /// A device, as the tracer describes it: what limits how many blocks it runs at once.

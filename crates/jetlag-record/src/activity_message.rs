@@ -5,7 +5,7 @@
 
 use crate::activity::{
     Activity, ActivityBatch, Definition, Direction, Interface, Launch, MemoryKind, OnStream, Owner,
-    TraceRecord, TracedDevice, TracedSlices, WaitKind, Work,
+    TraceRecord, TracedDevice, WaitKind, Work,
 };
 use crate::cdr::{CdrError, Decoder, Encoder};
 use crate::common_fields::{phase, skip_time, time};
@@ -457,15 +457,6 @@ pub(super) fn encode_trace(out: &mut Vec<u8>, unix_ns: u64, r: &TraceRecord) {
         e.str(&device.name);
     }
     e.u32(r.calls_left_out);
-    e.len(usize::from(r.slices.is_some()));
-    if let Some(slices) = &r.slices {
-        e.u64(slices.unpaired);
-        e.u64(slices.unknown);
-        e.i64(slices.moved.0);
-        e.i64(slices.within.0);
-        e.u64(slices.stamps);
-        e.u64(slices.inside);
-    }
 }
 
 pub(super) fn decode_trace(data: &[u8]) -> Result<TraceRecord, CdrError> {
@@ -510,18 +501,6 @@ pub(super) fn decode_trace(data: &[u8]) -> Result<TraceRecord, CdrError> {
     }
     if !d.at_end() {
         record.calls_left_out = d.u32()?;
-    }
-    if !d.at_end() {
-        for _ in 0..d.len()? {
-            record.slices = Some(TracedSlices {
-                unpaired: d.u64()?,
-                unknown: d.u64()?,
-                moved: Nanos(d.i64()?),
-                within: Nanos(d.i64()?),
-                stamps: d.u64()?,
-                inside: d.u64()?,
-            });
-        }
     }
     Ok(record)
 }

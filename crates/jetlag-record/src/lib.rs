@@ -48,7 +48,7 @@ pub mod writer;
 /// What every run file begins with, as every MCAP file does.
 pub use mcap::MAGIC;
 
-pub use activity::{Activity, ActivityBatch, Definition, Launch, TraceRecord, TracedDevice, TracedSlices};
+pub use activity::{Activity, ActivityBatch, Definition, Launch, TraceRecord, TracedDevice};
 pub use cdr::CdrError;
 pub use device::Device;
 pub use event::{Covariance, Event, Finding, LogRecord, NOT_STARTED, NOT_TRACED, NodeRecord, RangeRecord};

@@ -137,7 +137,6 @@ impl MessageKind {
             MessageKind::Trace => concat!(
                 include_str!("msg/Trace.msg"),
                 include_str!("msg/TracedDevice.dep"),
-                include_str!("msg/TracedSlices.dep"),
                 include_str!("msg/Time.dep")
             ),
         }

@@ -7,9 +7,6 @@
 // switched on (driver.cpp), from modules with NVTX where NVTX_INJECTION64_PATH names the double's file (nvtx.cpp), and from
 // cupti_double_emit.
 //
-// From 13.1 on the device is switched to a context 30 us before its first kernel and from it 31 us after its last, where the next one
-// begins 200 us later or more. As on an H100, these stamps are 660 us early and drift by 17 us a second.
-//
 // What it leaves out: callbacks of calls, events and metrics, the calls with _v2 but cuptiSubscribe_v2 (whose place only the
 // name of a holder is), user-defined records.
 //
@@ -35,7 +32,7 @@ struct Activity
     uint32_t context;
     uint32_t stream;
     uint32_t function;    // of a call; of a marker its flags
-    uint32_t what;        // kind of copy, of wait, of overhead, of object, of switch; what a fill writes; a category; multiprocessors
+    uint32_t what;        // kind of copy, of wait, of overhead, of object; what a fill writes; a category; multiprocessors
     uint32_t source;      // memory of a copy; a marker's or an event's number; of a context its parent
     uint32_t destination;
     uint32_t graph;
@@ -78,9 +75,6 @@ CUPTI_DOUBLE void cupti_double_graph_node(uint64_t node, uint64_t original);
 ///   nothing 1       nothing is recorded
 ///   deaf 1          NVTX's way in answers modules that nobody listens
 ///   step N          CLOCK_REALTIME is set by N nanoseconds
-///   stays N         the next N times that the device leaves a context nothing is recorded
-///   stranger C      the next time slice is of context C
-///   elsewhere N     slices lie N nanoseconds later than they should
 /// A process has them in CUPTI_DOUBLE_ORDERS, with ";" between; a number of two parts is written K:N. "@M ORDER" waits for the Mth record.
 CUPTI_DOUBLE void cupti_double_tell(char const* order, uint64_t number);
 /// What it knows: subscribed, registered, thread_id_type, latency, zeroed, per_thread, device_buffer_size, enabled:K, pushed (on this

@@ -9,7 +9,6 @@
 #include <sstream>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <utility>
 
 #define CUPTI_REAL extern "C" __attribute__((visibility("default"))) CUptiResult
 
@@ -231,30 +230,6 @@ void emitOne(State& s, Activity activity)
         write(s, activity.kind, std::move(bytes), length(activity.kind));
 }
 
-/// The device was switched to a context and from it, by the clock that these records have.
-void emitSlice([[maybe_unused]] State& s, [[maybe_unused]] uint32_t context, [[maybe_unused]] std::pair<uint64_t, uint64_t> kernels)
-{
-#if CUPTI_API_VERSION >= 130100
-    if (uint64_t const stranger = std::exchange(s.orders["stranger"], 0))
-        context = static_cast<uint32_t>(stranger);
-    if (s.drifts_from == 0)
-        s.drifts_from = kernels.first;
-    auto const early = [&](uint64_t at) { return 660000 + (at - std::min(at, s.drifts_from)) / 1000000 * 17; };
-    Activity a{};
-    a.kind = CUPTI_ACTIVITY_KIND_COMPUTE_ENGINE_CTX_SWITCH;
-    a.context = context;
-    a.what = CUPTI_COMPUTE_ENGINE_CTX_SWITCH_OPERATION_START;
-    a.start = kernels.first - 30000 - early(kernels.first) + s.orders["elsewhere"];
-    emitOne(s, a);
-    a.what = CUPTI_COMPUTE_ENGINE_CTX_SWITCH_OPERATION_END;
-    a.start = kernels.second + 31000 - early(kernels.second) + s.orders["elsewhere"];
-    if (s.orders["stays"] != 0)
-        --s.orders["stays"];
-    else
-        emitOne(s, a);
-#endif
-}
-
 CUptiResult enable(uint32_t kind)
 {
     State& s = state();
@@ -294,21 +269,6 @@ void happened(Activity const& activity)
                 emitOne(s, external);
             }
     emitOne(s, activity);
-}
-
-void ran(uint32_t context, uint64_t start, uint64_t end)
-{
-    Lock const lock(state().lock);
-    State& s = state();
-    auto const [slice, is_new] = s.kernels.insert({context, {start, end}});
-    if (is_new)
-        return;
-    if (start > slice->second.second + 200000)
-    {
-        emitSlice(s, context, slice->second);
-        slice->second.first = start;
-    }
-    slice->second.second = std::max(slice->second.second, end);
 }
 
 CUPTI_DOUBLE void cupti_double_emit(Activity const* activity) { happened(*activity); }
@@ -564,13 +524,10 @@ CUPTI_REAL cuptiActivityDisable(CUpti_ActivityKind kind)
     return CUPTI_SUCCESS;
 }
 
-CUPTI_REAL cuptiActivityFlushAll(uint32_t flag)
+CUPTI_REAL cuptiActivityFlushAll(uint32_t)
 {
     Lock const lock = entered("cuptiActivityFlushAll");
     State& s = state();
-    if (flag != 0)
-        for (auto const& [context, kernels] : std::exchange(s.kernels, {}))
-            emitSlice(s, context, kernels);
     if (s.used > 0)
         handBack(s);
     return CUPTI_SUCCESS;

@@ -166,8 +166,6 @@ void worked(ObservedWork const* told)
     a.start = stampOf(told->start);
     a.end = stampOf(told->end);
     happened(a);
-    if (told->kind == kOBSERVED_KERNEL)
-        ran(a.context, a.start, a.end);
 }
 
 Activity activityOf(ObservedThing const& thing)

@@ -108,9 +108,6 @@ inline std::size_t ownLength(uint32_t kind)
     case CUPTI_ACTIVITY_KIND_CUDA_EVENT: return sizeof(EventRecord);
     case CUPTI_ACTIVITY_KIND_NAME: return sizeof(CUpti_ActivityName);
     case CUPTI_ACTIVITY_KIND_ENVIRONMENT: return sizeof(CUpti_ActivityEnvironment);
-#if CUPTI_API_VERSION >= 130100
-    case CUPTI_ACTIVITY_KIND_COMPUTE_ENGINE_CTX_SWITCH: return sizeof(CUpti_ActivityComputeEngineCtxSwitch);
-#endif
     default: return 0;
     }
 }
@@ -335,14 +332,6 @@ inline std::vector<unsigned char> record(Activity const& a, uint32_t process, ui
             r.data.power.power = static_cast<uint32_t>(a.bytes);
             r.data.power.powerLimit = 700000;
         });
-#if CUPTI_API_VERSION >= 130100
-    case CUPTI_ACTIVITY_KIND_COMPUTE_ENGINE_CTX_SWITCH:
-        return bytesOf<CUpti_ActivityComputeEngineCtxSwitch>(a.kind, [&](CUpti_ActivityComputeEngineCtxSwitch& r) {
-            r.contextId = a.context;
-            r.timestamp = a.start;
-            r.operationType = static_cast<CUpti_ComputeEngineCtxSwitchOperationType>(a.what);
-        });
-#endif
     default: return {};
     }
 }

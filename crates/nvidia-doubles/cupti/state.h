@@ -33,8 +33,6 @@ struct State
     std::map<uint32_t, CUptiResult> refused;
     std::map<uint32_t, std::size_t> lengths; // that were told
     std::map<std::string, uint64_t> known;   // what is asked
-    std::map<uint32_t, std::pair<uint64_t, uint64_t>> kernels; // first and last of a time slice, by context
-    uint64_t drifts_from = 0;
     uint8_t* buffer = nullptr;
     std::size_t size = 0;
     std::size_t used = 0;
@@ -48,8 +46,6 @@ using Lock = std::unique_lock<std::mutex>;
 
 /// A node of a graph is made, or cloned of another: the subscriber is told; without the lock.
 void nodeMade(uint64_t node, uint64_t original);
-/// A context's kernel has run: another time slice, or more of one; takes the lock.
-void ran(uint32_t context, uint64_t start, uint64_t end);
 /// Records it with the external numbers of this thread before a call; takes the lock.
 void happened(Activity const& activity);
 

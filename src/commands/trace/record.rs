@@ -285,7 +285,6 @@ impl Recording {
                 process: spooled.began.process,
                 activities: gathered.all.len() as u64,
                 not_kept: trace.not_kept + gathered.not_kept,
-                slices: gathered.slices,
                 ..trace.clone()
             })?;
         }

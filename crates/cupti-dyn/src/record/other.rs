@@ -249,27 +249,14 @@ records! {
         timestamp: u64 = "timestamp" @ 56;
     }
 
-    /// The device's compute engine changed to a context or from it. The stamp is of another clock of the device than those of kernels:
-    /// on an H100 with 13.5 it was 660 µs earlier, and drifted by 17 µs a second.
+    /// The device's compute engine changed from one context to another.
     ContextSwitch of COMPUTE_ENGINE_CTX_SWITCH {
         /// The context.
         context: u32 = "contextId" @ 4;
         /// When.
         timestamp: u64 = "timestamp" @ 8;
-        /// 1: to the context, 2: from it.
+        /// 1: the change began, 2: it ended.
         operation: u32 = "operationType" @ 16;
-    }
-}
-
-impl ContextSwitch {
-    /// Whether the device changed to the context; `None` for an operation that is not known.
-    #[must_use]
-    pub fn is_in(&self) -> Option<bool> {
-        match self.operation {
-            1 => Some(true),
-            2 => Some(false),
-            _ => None,
-        }
     }
 }
 

@@ -145,13 +145,13 @@ fn kinds_that_nobody_reads_are_not_switched_on() {
         "refusals::kinds_that_nobody_reads_are_not_switched_on",
         &ALL,
         |scene| {
-            let session = scene.session(&[Kind::NVLINK, Kind(4711), Kind::HOST_LAUNCH]);
+            let session = scene.session(&[Kind::NVLINK, Kind(4711), Kind::COMPUTE_ENGINE_CTX_SWITCH]);
             assert!(session.enabled().is_empty());
             let said: Vec<String> = session.refused().iter().map(ToString::to_string).collect();
             let wanted = [
                 "NVLINK: this build does not read records of this kind",
                 "kind 4711: this build does not read records of this kind",
-                "HOST_LAUNCH: this release has no such kind",
+                "COMPUTE_ENGINE_CTX_SWITCH: this release has no such kind",
             ];
             assert_eq!(said, wanted);
         },

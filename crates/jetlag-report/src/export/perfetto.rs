@@ -50,8 +50,6 @@ enum Track {
     Stream(u32, OnStream),
     /// Waits for a stream, or of one; for the context where the stream is 0.
     Waits(u32, OnStream),
-    /// Time slices of a process on a device.
-    Slices(u32, u16),
     Thread(u32, u32),
     Telemetry,
     Counter(String, String),
@@ -73,7 +71,6 @@ impl Track {
             | Track::Traced(_)
             | Track::Stream(..)
             | Track::Waits(..)
-            | Track::Slices(..)
             | Track::Thread(..)
             | Track::Telemetry
             | Track::Counter(..) => None,
@@ -195,10 +192,9 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
         }
         let parent = match track {
             Track::Tenant(_) | Track::Gpu | Track::Traced(_) | Track::Telemetry => None,
-            Track::Stream(process, _)
-            | Track::Waits(process, _)
-            | Track::Slices(process, _)
-            | Track::Thread(process, _) => Some(self.track(Track::Traced(process))?),
+            Track::Stream(process, _) | Track::Waits(process, _) | Track::Thread(process, _) => {
+                Some(self.track(Track::Traced(process))?)
+            }
             Track::OnGpu(..) => Some(self.track(Track::Gpu)?),
             Track::Counter(..) => Some(self.track(Track::Telemetry)?),
             Track::Released(tenant)
@@ -215,7 +211,6 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
             Track::Traced(process) => (format!("traced, process {process}"), None),
             Track::Stream(_, on) => (format!("GPU {} {}", on.device, stream(*on)), None),
             Track::Waits(_, on) => (format!("waits, {}", stream(*on)), None),
-            Track::Slices(_, device) => (format!("GPU {device} time slices"), None),
             Track::Thread(_, thread) => (format!("thread {thread}"), None),
             Track::Telemetry => ("telemetry".to_owned(), None),
             Track::Released(_) => ("released".to_owned(), None),

@@ -9,7 +9,6 @@ mod frames;
 mod gather;
 mod layers;
 mod occupancy;
-mod slices;
 mod slow;
 mod spans;
 #[cfg(test)]
@@ -39,10 +38,6 @@ fn of_phase(traced: &Traced, phase: &TracedPhase, scenario: &Scenario) -> Kernel
     };
     let gathered = gather(traced, phase);
     let tenants = phase.spec.members.iter();
-    let (slices, slices_needs) = match slices::slices(phase, gathered.window, name) {
-        Ok(slices) => (slices, None),
-        Err(needs) => (Vec::new(), needs),
-    };
     KernelPhase {
         label: label(phase, scenario),
         sharing: (!phase.spec.sharing.is_empty()).then(|| phase.spec.sharing.clone()),
@@ -59,8 +54,6 @@ fn of_phase(traced: &Traced, phase: &TracedPhase, scenario: &Scenario) -> Kernel
             .loose
             .get(&NOBODY)
             .map_or_else(Vec::new, |loose| copies::by_kind(loose)),
-        slices,
-        slices_needs,
         phase: phase.spec.phase,
     }
 }
@@ -137,6 +130,5 @@ fn trace(trace: &TraceRecord) -> TraceSummary {
         not_kept: trace.not_kept,
         clock_residual_us: trace.clock_residual.as_micros_f64(),
         notes: trace.notes.clone(),
-        slices: trace.slices.as_ref().map(slices::told),
     }
 }

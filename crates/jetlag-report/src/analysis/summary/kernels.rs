@@ -33,10 +33,6 @@ pub struct KernelPhase {
     pub gpus: Vec<GpuTime>,
     /// Each tenant that used a GPU in it.
     pub tenants: Vec<TenantKernels>,
-    /// Time slices in which a GPU was switched to a tenant's contexts.
-    pub slices: Vec<SliceTime>,
-    /// Why there are none, where contexts shared a GPU.
-    pub slices_needs: Option<String>,
     /// Work in the measured time that belongs to no tenant; it is in no tenant's figures.
     pub unowned: Vec<LooseWork>,
     #[serde(skip)]
@@ -68,46 +64,6 @@ pub struct TraceSummary {
     pub clock_residual_us: f64,
     /// What limits the trace beside that.
     pub notes: Vec<String>,
-    /// What is known of its time slices; `None` where the tracer did not tell them.
-    pub slices: Option<TraceSlices>,
-}
-
-/// What is known of the time slices of one process.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct TraceSlices {
-    /// Begins without an end and ends without a begin, which make no slice.
-    pub unpaired: u64,
-    /// Records of contexts that nobody told of, which make no slice.
-    pub unknown: u64,
-    /// Begins and ends of kernels by which slices were placed.
-    pub stamps: u64,
-    /// Those of them that lie within slices.
-    pub inside: u64,
-    /// How much later than their own stamps slices were placed, mean; `None` where their place is unknown.
-    pub moved_us: Option<f64>,
-    /// The most that places are off by; `None` where they are unknown.
-    pub within_us: Option<f64>,
-}
-
-/// How one tenant had one GPU in turns.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SliceTime {
-    /// The GPU.
-    pub gpu: u16,
-    /// The tenant; `None` for contexts of several tenants, or of none.
-    pub tenant: Option<String>,
-    /// Slices that began in the measured time.
-    pub slices: u64,
-    /// Time in which the GPU was switched to it, as a share of the measured time.
-    pub share: f64,
-    /// Mean length.
-    pub mean_us: f64,
-    /// 99th percentile of lengths; `None` where there are too few.
-    pub p99_us: Option<f64>,
-    /// From the end of a slice to the begin of the tenant's next, mean; `None` with one slice.
-    pub gap_mean_us: Option<f64>,
-    /// 99th percentile of these; `None` where there are too few.
-    pub gap_p99_us: Option<f64>,
 }
 
 /// How long one GPU worked in the measured time.

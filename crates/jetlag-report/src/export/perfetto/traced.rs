@@ -1,5 +1,4 @@
-//! Traced phases on the time line: a track for each stream, for the time slices of each GPU, and for each thread that called CUDA,
-//! under `traced, process …`.
+//! Traced phases on the time line: a track for each stream and for each thread that called CUDA, under `traced GPU`.
 //!
 //! Here the device's work has its real place. A flow leads from each call to the work that it asked for; a stretch in which a
 //! frame's host or stream waited is a slice of its own.
@@ -35,9 +34,8 @@ impl<W: Write, F: FnMut(usize) -> io::Result<W>> PerfettoExport<W, F> {
                 (Track::Thread(process, thread), "call")
             }
             Work::Wait { on, how, .. } => (Track::Waits(process, on), wait(how)),
-            Work::Slice { device, .. } => (Track::Slices(process, device), "time slice"),
-            // An event has no length.
-            Work::Event { .. } => return Ok(()),
+            // An event has no length, and a slice of the device belongs to no stream.
+            Work::Event { .. } | Work::Slice { .. } => return Ok(()),
         };
         let name = self.text(activity.name).unwrap_or(fallback).to_owned();
         let flow = activity

@@ -3,7 +3,6 @@
 
 mod frames;
 pub(crate) mod names;
-mod slices;
 
 use std::io::{self, Write};
 
@@ -45,7 +44,6 @@ fn run(summary: &Summary, style: &Style) -> String {
         sections.push(head(phase, style));
         sections.extend(observed.next().flatten().map(|observed| changed(observed, style)));
         sections.push(gpus(phase, style));
-        sections.push(slices::section(phase, style));
         for tenant in &phase.tenants {
             sections.extend(of_tenant(tenant, style));
         }
