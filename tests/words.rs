@@ -122,8 +122,8 @@ fn a_file_that_is_not_there_is_told_with_the_one_that_was_meant() {
     succeeds(&["run", "quick.ron", "--out", "first.mcap"], folder.path());
     for (arguments, code, meant) in [
         (&["run", "qiuck.ron"][..], 2, "did you mean quick.ron?"),
-        (&["report", "frist.mcap"], 1, "did you mean first.mcap?"),
-        (&["inspect", "frist.mcap"], 1, "did you mean first.mcap?"),
+        (&["report", "frist.mcap"], 2, "did you mean first.mcap?"),
+        (&["inspect", "frist.mcap"], 2, "did you mean first.mcap?"),
     ] {
         assert_refused(&run(arguments, folder.path()), code, &[meant]);
     }

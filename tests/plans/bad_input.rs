@@ -145,7 +145,7 @@ fn networks_that_are_none_give_the_reason_and_the_place() {
         let absent = [folder.path().join("absent.onnx").display().to_string()];
         assert_refused(
             &build(&library, &cache, &[&absent[0]]),
-            1,
+            2,
             &["absent.onnx", "No such file"],
         );
         assert_refused(
@@ -195,7 +195,7 @@ fn weights_in_a_file_that_is_not_there_are_named() {
     let output = build(&library, folder.path(), &args);
     assert_refused(
         &output,
-        1,
+        2,
         &[
             "external.onnx",
             "weights.bin",

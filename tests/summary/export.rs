@@ -458,15 +458,15 @@ fn files_of_others_newer_versions_and_places_that_cannot_be_written_are_refused_
         run(&all, folder.path())
     };
     fs::write(folder.path().join("notes.txt"), "not a run\n").expect("room");
-    let said = ended(&export(&["notes.txt", "--format", "csv", "-o", "tables"]), 1);
+    let said = ended(&export(&["notes.txt", "--format", "csv", "-o", "tables"]), 2);
     assert!(said.contains("is not a run file"), "{said}");
     assert!(!folder.path().join("tables").exists(), "nothing is left behind");
     let mut newer = made_up::manifest(1, vec![made_up::tenant("camera", 30.0, 33.0)]);
     newer.schema_major = 99;
     write_run(&folder.path().join("newer.mcap"), &newer, &[]);
-    let said = ended(&export(&["newer.mcap", "--format", "perfetto", "-o", "t"]), 1);
+    let said = ended(&export(&["newer.mcap", "--format", "perfetto", "-o", "t"]), 2);
     assert!(said.contains("update jetlag"), "{said}");
-    let said = ended(&export(&["absent.mcap", "--format", "json"]), 1);
+    let said = ended(&export(&["absent.mcap", "--format", "json"]), 2);
     assert!(said.contains("absent.mcap"), "{said}");
 
     let (manifest, events) = everything();

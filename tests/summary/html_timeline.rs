@@ -27,7 +27,7 @@ fn rich_page() -> (String, Summary, Vec<Event>) {
 }
 
 /// The timeline's part of a page.
-fn timeline(page: &str) -> &str {
+pub(crate) fn timeline(page: &str) -> &str {
     let from = page.find("-timeline\" class=\"block\"").expect("a section");
     let rest = &page[from..];
     &rest[..rest.find("</section>").expect("an end")]

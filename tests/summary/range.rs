@@ -179,14 +179,13 @@ fn an_applications_run_is_reported_and_exported_like_any_other() {
     let report = run(&["report", "app.mcap"], folder.path());
     let said = ended(&report, 0) + &text(&report.stdout);
     assert!(said.contains("camera") && said.contains("application"), "{said}");
-    for (format, out) in [("csv", "tables"), ("perfetto", "t.trace"), ("cvcuda", "bench")] {
-        ended(
-            &run(
-                &["export", "app.mcap", "--format", format, "-o", out],
-                folder.path(),
-            ),
-            0,
-        );
+    for args in [
+        &["--format", "csv", "-o", "tables", "--all-frames"][..],
+        &["--format", "perfetto", "-o", "t.trace"],
+        &["--format", "cvcuda", "-o", "bench"],
+    ] {
+        let all = [&["export", "app.mcap"], args].concat();
+        ended(&run(&all, folder.path()), 0);
     }
     let file = folder.path().join("bench/camera/proc_0_gpu_0/benchmark.json");
     let benchmark: Value =

@@ -148,7 +148,11 @@ pub(super) fn from_folder(folder: &Path, file: &Path) -> anyhow::Result<String> 
 
 /// A path without links, as far as it exists: `..` leads out of the folder that a link leads to.
 fn real(path: &Path) -> std::io::Result<PathBuf> {
-    let path = std::path::absolute(path)?;
+    // The folder of a bare name is the current one.
+    let path = match path.as_os_str().is_empty() {
+        true => std::env::current_dir()?,
+        false => std::path::absolute(path)?,
+    };
     for there in path.ancestors() {
         if let Ok(real) = there.canonicalize() {
             let rest = path.strip_prefix(there).unwrap_or(Path::new(""));
