@@ -220,7 +220,11 @@ fn what_does_not_run_is_written_with_what_to_change_first() {
         let checked = run(&["run", &scenario, "--dry-run"], root);
         assert_refused(&checked, 2, &[phrase]);
         let problem = behind.lines().nth(1).unwrap().trim();
-        assert!(stderr(&checked).contains(problem), "{}", stderr(&checked));
+        assert!(
+            stderr(&checked).contains(problem),
+            "{problem}\n{}",
+            stderr(&checked)
+        );
         assert_refused(&run(&["run", &scenario], root), 2, &[phrase]);
     }
     // More pixels than the preprocessing makes: that is told, and the network is timed.

@@ -41,7 +41,7 @@ impl Widget for Trace<'_> {
             let x = area.right() - 1 - column as u16;
             let mut cells = vec![0_u32; rows];
             let mut absent = false;
-            for half in 0..2 {
+            for (half, dots) in DOTS.iter().enumerate() {
                 let number = column * 2 + (1 - half);
                 let Some(reading) = latest_first.get(number) else {
                     continue;
@@ -58,7 +58,7 @@ impl Widget for Trace<'_> {
                     std::cmp::Ordering::Equal => (here, here),
                 };
                 for dot in low..=high {
-                    cells[dot / 4] |= DOTS[half][dot % 4];
+                    cells[dot / 4] |= dots[dot % 4];
                 }
             }
             for (row, dots) in cells.iter().enumerate() {

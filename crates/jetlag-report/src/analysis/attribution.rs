@@ -3,22 +3,11 @@
 //! A sensor cannot tell tenants apart, so where several used what it measures, their shares are an attribution and
 //! not a measurement. Energy that no tenant used is charged to none. Definitions are in docs/measurement.md.
 
-use super::power::feeds;
+use super::feeds::{Feeds, feeds};
 use super::stats::six_decimals;
 use super::summary::{Charged, Energy, EnergySummary, RailSummary};
 use super::tenant::{Measured, Used};
 use crate::record::Device;
-
-/// What a power line feeds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Feeds {
-    /// The whole board: processors, GPU and everything around them.
-    Module,
-    /// Only GPUs, such as NVML's power of a card.
-    Gpus,
-    /// Only processors, such as RAPL's package power.
-    Processors,
-}
 
 /// The lines of the total that feed the same parts.
 #[derive(Clone, Copy, Debug, PartialEq)]

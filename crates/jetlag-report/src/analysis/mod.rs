@@ -34,6 +34,7 @@ pub mod duty;
 mod energy;
 mod expectation;
 mod failures;
+mod feeds;
 mod findings;
 mod histogram;
 mod host;

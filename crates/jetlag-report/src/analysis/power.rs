@@ -7,10 +7,11 @@
 
 use std::borrow::Cow;
 
-use super::attribution::{Feeds, Part};
+use super::attribution::Part;
 use super::counter::{Beside, Counted, counted};
 use super::curve::Curve;
 use super::energy::{integrate, observed_refresh};
+use super::feeds::{Feeds, feeds};
 use super::limit::{Limit, NoIdle, PowerLimit};
 use super::stats::six_decimals;
 use super::summary::{EnergySummary, P95_VALUES, RailSummary};
@@ -393,15 +394,6 @@ fn basis(rails: &[RailSummary], silent: &[&Track]) -> Option<Basis> {
         what,
         board: false,
     })
-}
-
-/// What a line of the total feeds, where the total is a board's or not.
-pub(super) fn feeds(rail: &RailSummary, board: bool) -> Feeds {
-    match rail.source.as_str() {
-        _ if board => Feeds::Module,
-        "nvml" => Feeds::Gpus,
-        _ => Feeds::Processors,
-    }
 }
 
 type Member<'a> = (&'a RailSummary, &'a Behind<'a>);

@@ -4,12 +4,10 @@ use super::{Axis, Shape, WIDE};
 
 /// An axis in milliseconds for the CDFs of several runs and the deadline.
 pub fn common_axis(shapes: &[&Shape], deadline_ms: Option<f64>) -> Axis {
-    let ends = |end: fn(&[(f64, f64)]) -> Option<&(f64, f64)>| {
-        let known = shapes.iter().filter_map(move |shape| end(&shape.at_most));
-        known.map(|&(ms, _)| ms)
-    };
-    let least = ends(<[_]>::first).fold(f64::INFINITY, f64::min);
-    let most = ends(<[_]>::last).chain(deadline_ms).fold(0.0, f64::max);
+    let firsts = shapes.iter().filter_map(|shape| shape.at_most.first());
+    let lasts = shapes.iter().filter_map(|shape| shape.at_most.last());
+    let least = firsts.map(|&(ms, _)| ms).fold(f64::INFINITY, f64::min);
+    let most = lasts.map(|&(ms, _)| ms).chain(deadline_ms).fold(0.0, f64::max);
     if !(least.is_finite() && most > 0.0) {
         return Axis::default();
     }
