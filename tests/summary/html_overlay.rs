@@ -88,7 +88,10 @@ fn compared_runs_lie_over_one_another_with_deadline_and_intervals() {
     );
     // A and B, once for the tenant that differs: median and p99 with both widths, as thick lines in B's colour.
     let whiskers = part.matches("stroke=\"#D55E00\" stroke-width=\"10\"").count();
-    assert!(whiskers > 0 && whiskers.is_multiple_of(6), "{whiskers}: three lines each");
+    assert!(
+        whiskers > 0 && whiskers.is_multiple_of(6),
+        "{whiskers}: three lines each"
+    );
     assert!(!part.contains("No interval is marked"), "{part}");
     // The comparison's two, and those of each run.
     assert_readable(&page, 2 + 2 * (2 + 4));
