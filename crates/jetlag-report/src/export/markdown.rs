@@ -202,8 +202,7 @@ mod tests {
             "front_left",
             "x < y > z",
             "2 * 3",
-            r"C:
-ew",
+            r"C:\new",
             "a & b",
             "~5 s",
             "run #a",

@@ -118,8 +118,8 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         for said in [
             "camera: h2d × 0",
-            "−20.0 %",
-            "−21.0 % to −19.0 %",
+            "−20 %",
+            "−21 to −19 %",
             "7.20",
             "stay dropped",
             "–",
