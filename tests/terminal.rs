@@ -203,3 +203,21 @@ fn a_dashboard_ends_with_its_terminal() {
         on_a_terminal_that_goes_away(root.path(), &replay, ended);
     }
 }
+
+#[test]
+fn a_run_that_was_told_to_outlive_its_terminal_ends_with_its_results() {
+    let root = boards::board("agx-orin-r36");
+    let scenario = "Scenario(name: \"long\", duration: \"2s\", warmup: \"0s\", tenants: [\
+        Tenant(name: \"camera\", backend: Sim(Fixed(\"5ms\")), arrival: Periodic(hz: 50))])";
+    fs::write(root.path().join("s.ron"), scenario).unwrap();
+    let arguments = "run s.ron --live --out r.mcap --format json > results.json";
+    let is_drawn = |drawn: &str| drawn.contains("camera");
+    if on_a_terminal_that_goes_away(root.path(), arguments, is_drawn).is_none() {
+        return;
+    }
+    let results: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(root.path().join("results.json")).unwrap()).unwrap();
+    let phases = results["phases"].as_array().unwrap();
+    let measured = phases.iter().find(|phase| phase["kind"] == "together").unwrap();
+    assert_eq!(measured["tenants"][0]["ended"], "duration", "{measured}");
+}

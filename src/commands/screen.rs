@@ -3,6 +3,8 @@
 //! Keys are read here, because raw mode takes them from the shell; Ctrl-C is one of them.
 
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ratatui::Terminal;
@@ -48,6 +50,42 @@ impl Stream {
     }
 }
 
+/// Writes to a terminal as long as it is there, and then nowhere. What draws never sees the error: ratatui would tell of it on
+/// stderr when it is dropped, and where that is the same terminal, telling panics.
+struct WhileThere {
+    out: Box<dyn Write + Send>,
+    gone: Arc<AtomicBool>,
+}
+
+impl WhileThere {
+    fn or_nowhere<T>(&self, done: std::io::Result<T>, otherwise: T) -> std::io::Result<T> {
+        match done {
+            Err(error) if is_gone(&error) => {
+                self.gone.store(true, Ordering::Relaxed);
+                Ok(otherwise)
+            }
+            done => done,
+        }
+    }
+}
+
+impl Write for WhileThere {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let done = self.out.write(bytes);
+        self.or_nowhere(done, bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let done = self.out.flush();
+        self.or_nowhere(done, ())
+    }
+}
+
+/// Whether that is the error of a terminal that went away.
+fn is_gone(error: &std::io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::IO.raw_os_error())
+}
+
 /// What a key asks of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
@@ -62,12 +100,12 @@ const SCREENFUL: isize = 10;
 
 /// The terminal while it is ours.
 pub(super) struct Screen {
-    terminal: Terminal<CrosstermBackend<Box<dyn Write + Send>>>,
+    terminal: Terminal<CrosstermBackend<WhileThere>>,
     stream: Stream,
     keys: Keys,
     drawn: Option<Instant>,
     /// Whether the terminal went away.
-    gone: bool,
+    gone: Arc<AtomicBool>,
     look: Look,
     /// What is shown as long as the picture is held.
     held: Option<LiveView>,
@@ -77,7 +115,11 @@ impl Screen {
     /// Takes the terminal over.
     pub(super) fn open(stream: Stream) -> std::io::Result<Screen> {
         enable_raw_mode()?;
-        let mut out = stream.writer();
+        let gone = Arc::new(AtomicBool::new(false));
+        let mut out = WhileThere {
+            out: stream.writer(),
+            gone: gone.clone(),
+        };
         let opened =
             execute!(out, EnterAlternateScreen).and_then(|()| Terminal::new(CrosstermBackend::new(out)));
         match opened {
@@ -86,7 +128,7 @@ impl Screen {
                 stream,
                 keys: Keys::default(),
                 drawn: None,
-                gone: false,
+                gone,
                 look: Look::default(),
                 held: None,
             }),
@@ -99,7 +141,7 @@ impl Screen {
 
     /// Whether somebody can still see it.
     pub(super) fn is_there(&self) -> bool {
-        !self.gone
+        !self.gone.load(Ordering::Relaxed)
     }
 
     /// Whether the picture is held.
@@ -109,7 +151,7 @@ impl Screen {
 
     /// Draws, if it is time to; four times a second is as often as it tells something.
     pub(super) fn draw(&mut self, view: &LiveView, state: &str) -> std::io::Result<()> {
-        if self.gone || self.drawn.is_some_and(|then| then.elapsed() < REDRAW) {
+        if !self.is_there() || self.drawn.is_some_and(|then| then.elapsed() < REDRAW) {
             return Ok(());
         }
         self.drawn = Some(Instant::now());
@@ -118,9 +160,9 @@ impl Screen {
             .terminal
             .draw(|frame| dashboard::draw(frame, view, look, state));
         match drawn {
-            // What is written to a terminal that is gone.
-            Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
-                self.gone = true;
+            // It is asked for its size, too.
+            Err(error) if is_gone(&error) => {
+                self.gone.store(true, Ordering::Relaxed);
                 Ok(())
             }
             drawn => drawn.map(|_| ()),
@@ -129,14 +171,14 @@ impl Screen {
 
     /// Waits for a key as long as this, and does what it asks of the picture; what it asks of the command is answered.
     pub(super) fn key(&mut self, wait: Duration, view: &mut LiveView) -> std::io::Result<Option<Key>> {
-        if self.gone {
+        if !self.is_there() {
             return Ok(Some(Key::Gone));
         }
         let press = match self.keys.next(wait)? {
             Input::Press(press) => press,
             Input::Nothing => return Ok(None),
             Input::Gone => {
-                self.gone = true;
+                self.gone.store(true, Ordering::Relaxed);
                 return Ok(Some(Key::Gone));
             }
         };
