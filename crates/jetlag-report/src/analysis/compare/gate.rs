@@ -2,8 +2,9 @@
 //!
 //! What is unknown fails: a comparison is judged by its opposite, which must be known to hold in every run.
 
+use super::figures::figure;
 use super::limit::{ChangeOf, Kind, Limit};
-use super::{CONFIDENCE, LimitResult, RunSample, Side, effect, figure};
+use super::{CONFIDENCE, LimitResult, RunSample, Side, effect};
 use crate::analysis::expectation::{Expectation, Of, Run};
 use crate::analysis::machine::{Absent, Machine, MachineMetric};
 use crate::analysis::stats::six_decimals;

@@ -2,6 +2,7 @@
 //! named.
 
 use super::super::watch::Watch;
+use super::told::share_in_words;
 use super::*;
 use crate::record::{Device, Outcome, Phase, SampleRecord};
 

@@ -1,0 +1,226 @@
+//! Judges each figure of each tenant: its change, the interval of that, or why it is unknown.
+
+use super::super::quantile::Quantile;
+use super::super::stats::six_decimals;
+use super::effect::{self, Effect, Promises, Unknown};
+use super::{FIGURES, FigureComparison, Side, TenantComparison, Verdict};
+
+pub(super) fn compare_tenants(
+    a: &Side,
+    b: &Side,
+    tenants: &[(String, Option<String>)],
+    confidence: f64,
+) -> Vec<TenantComparison> {
+    tenants
+        .iter()
+        .map(|(name, reason)| {
+            let figures = if reason.is_some() {
+                Vec::new()
+            } else {
+                let shown = FIGURES.iter().filter(|which| has(which, name, a, b));
+                shown.map(|which| figure(which, name, a, b, confidence)).collect()
+            };
+            TenantComparison {
+                name: name.clone(),
+                not_compared: reason.clone(),
+                figures,
+            }
+        })
+        .collect()
+}
+
+/// Whether a figure exists for a tenant: misses if frames can miss, energy if power was measured.
+fn has(figure: &str, tenant: &str, a: &Side, b: &Side) -> bool {
+    let runs = || a.runs.iter().chain(&b.runs);
+    match figure {
+        "miss_rate" => runs().any(|run| {
+            let mut tenants = run.summary.tenants.iter().filter(|known| known.name == tenant);
+            tenants.any(|known| known.deadline_ms.is_some() || known.frames.missed > 0)
+        }),
+        "energy" => runs().any(|run| run.energy(tenant).is_some()),
+        _ => true,
+    }
+}
+
+pub(super) fn figure(
+    which: &'static str,
+    tenant: &str,
+    a: &Side,
+    b: &Side,
+    confidence: f64,
+) -> FigureComparison {
+    match which {
+        "response.p50" => quantile(which, Quantile::P50, tenant, a, b, confidence),
+        "response.p99" => quantile(which, Quantile::P99, tenant, a, b, confidence),
+        "miss_rate" => {
+            let promises = |side: &Side| Promises {
+                missed: side.runs.iter().map(|run| run.misses(tenant)).collect(),
+                responses: side.runs.iter().map(|run| run.responses(tenant)).collect(),
+            };
+            let (of_a, of_b) = (promises(a), promises(b));
+            let deadline = |side: &Side| {
+                let mut tenants = side.runs[0].summary.tenants.iter();
+                tenants
+                    .find(|known| known.name == tenant)
+                    .and_then(|known| known.deadline_ms)
+            };
+            if deadline(a) != deadline(b) {
+                return unknown(which, "ratio", "the deadlines are different".to_owned());
+            }
+            let offered = |side: &Promises| side.missed.iter().map(Vec::len).sum();
+            match effect::of_misses([&of_a, &of_b], confidence) {
+                Ok(effect) => known(which, "ratio", 1.0, effect),
+                Err(Unknown::NoFrame) => unknown(which, "ratio", "no frame was offered".to_owned()),
+                Err(why) => unknown(which, "ratio", because(why, [offered(&of_a), offered(&of_b)])),
+            }
+        }
+        _ => energy(which, tenant, a, b, confidence),
+    }
+}
+
+fn quantile(
+    which: &'static str,
+    quantile: Quantile,
+    tenant: &str,
+    a: &Side,
+    b: &Side,
+    confidence: f64,
+) -> FigureComparison {
+    let responses =
+        |side: &Side| -> Vec<Vec<i64>> { side.runs.iter().map(|run| run.responses(tenant)).collect() };
+    let (of_a, of_b) = (responses(a), responses(b));
+    match effect::of_quantile(quantile, [&of_a, &of_b], confidence) {
+        Ok(effect) => known(which, "ms", 1e-6, effect),
+        Err(why) => {
+            let frames = |runs: &[Vec<i64>]| runs.iter().map(Vec::len).sum::<usize>();
+            unknown(which, "ms", because(why, [frames(&of_a), frames(&of_b)]))
+        }
+    }
+}
+
+/// Why a figure is unknown, with the number of frames of both sides.
+pub(in crate::analysis) fn because(why: Unknown, [a, b]: [usize; 2]) -> String {
+    match why {
+        Unknown::Frames(wanting) if wanting.repeats => format!(
+            "its frames are autocorrelated (slow frames follow slow frames), so it needs about {} frames per side; \
+             there are {a} and {b}",
+            wanting.needs
+        ),
+        Unknown::Frames(wanting) => {
+            format!(
+                "it needs {} frames per side; there are {a} and {b}",
+                wanting.needs
+            )
+        }
+        Unknown::NoFrame => "one side completed no frame".to_owned(),
+        Unknown::NoRatio => "a response time is zero, so there is no ratio".to_owned(),
+    }
+}
+
+fn energy(which: &'static str, tenant: &str, a: &Side, b: &Side, confidence: f64) -> FigureComparison {
+    let energies =
+        |side: &Side| -> Vec<f64> { side.runs.iter().filter_map(|run| run.energy(tenant)).collect() };
+    let (of_a, of_b) = (energies(a), energies(b));
+    match effect::of_runs([&of_a, &of_b], confidence) {
+        Some((baseline, candidate, change, Some(interval))) => {
+            let effect = Effect {
+                baseline,
+                candidate,
+                change,
+                interval,
+            };
+            known(which, "mj", 1.0, effect)
+        }
+        Some((baseline, candidate, change, None)) => FigureComparison {
+            baseline: Some(six_decimals(baseline)),
+            candidate: Some(six_decimals(candidate)),
+            change: Some(six_decimals(change)),
+            ..unknown(which, "mj", "its interval needs two runs per side".to_owned())
+        },
+        None => unknown(which, "mj", "power was not measured in every run".to_owned()),
+    }
+}
+
+fn known(figure: &'static str, unit: &'static str, scale: f64, effect: Effect) -> FigureComparison {
+    let interval = effect.interval.map(six_decimals);
+    let (verdict, within) = Verdict::of_interval(interval);
+    FigureComparison {
+        figure,
+        unit,
+        baseline: Some(six_decimals(effect.baseline * scale)),
+        candidate: Some(six_decimals(effect.candidate * scale)),
+        change: Some(six_decimals(effect.change)),
+        interval: Some(interval),
+        verdict,
+        within,
+        reason: None,
+    }
+}
+
+fn unknown(figure: &'static str, unit: &'static str, reason: String) -> FigureComparison {
+    FigureComparison {
+        figure,
+        unit,
+        baseline: None,
+        candidate: None,
+        change: None,
+        interval: None,
+        verdict: Verdict::Unknown,
+        within: None,
+        reason: Some(reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::quantile::Wanting;
+
+    #[test]
+    fn why_a_figure_is_unknown_is_said_with_what_it_takes() {
+        let frames = |repeats| {
+            Unknown::Frames(Wanting {
+                needs: 2_000,
+                repeats,
+            })
+        };
+        for (why, said) in [
+            (
+                frames(false),
+                "it needs 2000 frames per side; there are 300 and 400",
+            ),
+            (
+                frames(true),
+                "its frames are autocorrelated (slow frames follow slow frames), so it needs about 2000 frames per \
+                 side; there are 300 and 400",
+            ),
+            (Unknown::NoFrame, "one side completed no frame"),
+            (Unknown::NoRatio, "a response time is zero, so there is no ratio"),
+        ] {
+            assert_eq!(because(why, [300, 400]), said);
+        }
+    }
+
+    #[test]
+    fn a_figure_is_higher_or_lower_where_its_interval_leaves_nothing_out() {
+        let figure = |low: f64, high: f64| {
+            let effect = Effect {
+                baseline: 2.0,
+                candidate: 3.0,
+                change: 0.5,
+                interval: [low, high],
+            };
+            known("response.p50", "ms", 10.0, effect)
+        };
+        let same = figure(-0.1, 0.2);
+        assert_eq!((same.baseline, same.candidate), (Some(20.0), Some(30.0)));
+        assert_eq!((same.change, same.within), (Some(0.5), Some(0.2)));
+        assert_eq!(figure(0.01, 0.1).within, None, "it is not the same");
+        let verdict = |low: f64, high: f64| figure(low, high).verdict;
+        assert_eq!(verdict(0.01, 0.1), Verdict::Higher);
+        assert_eq!(verdict(-0.1, -0.01), Verdict::Lower);
+        for (low, high) in [(-0.1, 0.1), (0.0, 0.1), (-0.1, 0.0), (0.0, 0.0)] {
+            assert_eq!(verdict(low, high), Verdict::Same, "{low} to {high}");
+        }
+    }
+}
