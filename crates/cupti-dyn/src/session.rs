@@ -2,61 +2,25 @@
 //!
 //! What CUPTI costs once it was switched on stays until the process ends, so a trace comes last, or in a process of its own.
 
-use std::ffi::{CString, c_void};
+mod kinds;
+mod place;
+mod set_up;
+mod settings;
+
 use std::time::Duration;
 
-use crate::clock::{Bracket, Brackets, Clock, monotonic_ns, stamp};
+use crate::clock::{Bracket, Brackets, Clock, monotonic_ns};
 use crate::error::{Error, Result};
 use crate::graph::{self, NodeEvent};
 use crate::library::Library;
-use crate::loss::{Loss, Refusal, Why};
-use crate::pool::{POOL, buffer_completed, buffer_requested};
+use crate::loss::{Loss, Refusal};
+use crate::pool::POOL;
 use crate::record::{Counts, Record, read_buffer};
 use crate::rights::Platform;
-use crate::sys::{
-    Attribute, Domain, Kind, ResourceCallback, Status, Subscriber, SubscriberParams, ThreadIdType,
-};
+use crate::sys::{Kind, Status, Subscriber};
 use crate::text::{Names, ProcessTexts};
-
-/// How a trace is set up. What says so has to be known before CUDA is initialised.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// What another tool is told that holds CUPTI's place, from 13.0 on.
-    pub name: String,
-    /// The size of a buffer.
-    pub buffer_bytes: usize,
-    /// The most buffers that there may be; when CUPTI needs more, it drops records and says how many.
-    pub most_buffers: usize,
-    /// Whether each thread that calls CUDA has a buffer of its own, from 12.3 on: they wait less for each other, and there have to
-    /// be as many buffers. CUPTI 13.5 does so if it is not told.
-    pub per_thread: bool,
-    /// Whether kernels say when they were queued and submitted. Before CUDA is initialised.
-    pub latency: bool,
-    /// The size of the buffers on the device, 3.2 MB if nothing is said. Before CUDA is initialised.
-    pub device_buffer_bytes: Option<usize>,
-    /// The most buffers on the device of a context, 250 if nothing is said. Before CUDA is initialised.
-    pub most_device_buffers: Option<usize>,
-    /// Whether tags of graphs' nodes are noted ([`Session::graph_nodes`]).
-    pub graph_nodes: bool,
-    /// Whether waits that only asked and did not wait are recorded, too; all are before 12.8.
-    pub unfinished_queries: bool,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            name: "cupti-dyn".into(),
-            buffer_bytes: 4 << 20,
-            most_buffers: 16,
-            per_thread: false,
-            latency: false,
-            device_buffer_bytes: None,
-            most_device_buffers: None,
-            graph_nodes: false,
-            unfinished_queries: false,
-        }
-    }
-}
+use place::subscribe;
+pub use settings::Settings;
 
 /// An open trace. Dropping it ends it, and what was not read is lost: [`Session::finish`] reads all.
 #[derive(Debug)]
@@ -133,63 +97,6 @@ impl Session {
         Ok(session)
     }
 
-    fn set_up(&mut self, settings: &Settings) -> Result<()> {
-        let functions = self.library.functions();
-        // SAFETY: it takes a number.
-        let status = unsafe { (functions.set_thread_id_type)(ThreadIdType::SYSTEM.0) };
-        self.note("thread numbers as Linux has them", status);
-        self.set_attribute(Attribute::ZEROED_OUT_ACTIVITY_BUFFER, 1u8);
-        // Before 12.3 there was one buffer for all, and no such setting.
-        if settings.per_thread || self.library.version().number >= FIRST_PER_THREAD {
-            self.set_attribute(
-                Attribute::PER_THREAD_ACTIVITY_BUFFER,
-                u8::from(settings.per_thread),
-            );
-        }
-        if let Some(bytes) = settings.device_buffer_bytes {
-            self.set_attribute(Attribute::DEVICE_BUFFER_SIZE, bytes);
-        }
-        if let Some(most) = settings.most_device_buffers {
-            self.set_attribute(Attribute::DEVICE_BUFFER_POOL_LIMIT, most);
-        }
-        if settings.latency {
-            // SAFETY: it takes a number.
-            let status = unsafe { (functions.latency_timestamps)(1) };
-            self.note("when kernels were queued and submitted", status);
-        }
-        if let Some(all_sync_records) = functions.all_sync_records {
-            // SAFETY: it takes a number.
-            let status = unsafe { all_sync_records(settings.unfinished_queries.into()) };
-            self.note("leaving out waits that only asked", status);
-        }
-        if let Some(register) = functions.timestamp_callback {
-            // SAFETY: the function lives as long as the program and may be called from any thread.
-            let status = unsafe { register(stamp) };
-            self.note("stamps on CLOCK_MONOTONIC", status);
-            if Status(status).is_success() {
-                self.clock = Clock::Monotonic;
-            }
-        }
-        if settings.graph_nodes {
-            graph::take();
-            for callback in [
-                ResourceCallback::GRAPHNODE_CREATED,
-                ResourceCallback::GRAPHNODE_CLONED,
-            ] {
-                // SAFETY: the subscriber is ours and open.
-                let status = unsafe {
-                    (functions.enable_callback)(1, self.subscriber, Domain::RESOURCE.0, callback.0)
-                };
-                self.note("tags of graphs' nodes", status);
-            }
-        }
-        // SAFETY: both functions live as long as the program, and do what CUPTI asks of them.
-        let status = unsafe { (functions.register_callbacks)(buffer_requested, buffer_completed) };
-        self.library.check("cuptiActivityRegisterCallbacks", status)?;
-        self.bracket();
-        Ok(())
-    }
-
     /// The library that traces.
     #[must_use]
     pub fn library(&self) -> Library {
@@ -218,101 +125,6 @@ impl Session {
     #[must_use]
     pub fn refused(&self) -> &[Refusal] {
         &self.refused
-    }
-
-    /// Switches kinds on; those that cannot be had here are noted in [`Session::refused`] and left out. Devices, contexts and
-    /// streams that are there already are told as well, from 11.7 on.
-    ///
-    /// # Errors
-    /// CUPTI fails for another reason than the kind.
-    pub fn enable(&mut self, kinds: &[Kind]) -> Result<()> {
-        for &kind in kinds {
-            if self.enabled.contains(&kind) {
-                continue;
-            }
-            if let Some(why) = self.unreadable(kind) {
-                self.refuse(Refusal {
-                    what: kind.to_string(),
-                    why,
-                });
-                continue;
-            }
-            let functions = self.library.functions();
-            let tells_what_is_there = matches!(kind, Kind::DEVICE | Kind::CONTEXT | Kind::STREAM);
-            let (call, enable) = match functions.enable_and_dump.filter(|_| tells_what_is_there) {
-                Some(enable_and_dump) => ("cuptiActivityEnableAndDump", enable_and_dump),
-                None => ("cuptiActivityEnable", functions.enable),
-            };
-            // SAFETY: it takes a number.
-            let status = unsafe { enable(kind.0) };
-            match Status(status) {
-                Status::SUCCESS => self.enabled.push(kind),
-                status if status.refuses_a_kind() => {
-                    self.refuse(Refusal {
-                        what: kind.to_string(),
-                        why: Why::Status(status),
-                    });
-                }
-                status => self.library.check(call, status.0)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Switches single calls on where the release can (12.5 on), in place of every call of the domain.
-    ///
-    /// # Errors
-    /// It cannot, or the domain has no calls, or CUPTI refuses one.
-    pub fn enable_calls(&mut self, domain: Domain, functions: &[u32]) -> Result<()> {
-        let (call, enable) = self.one_call(domain)?;
-        for function in functions {
-            // SAFETY: it takes two numbers.
-            let status = unsafe { enable(*function, 1) };
-            self.library.check(call, status)?;
-            self.calls.push((enable, *function));
-        }
-        Ok(())
-    }
-
-    /// Leaves single calls of a domain whose kind is switched on out of the trace, where the release can (12.5 on): they cost
-    /// nothing then. Switching the kind on anew brings them back.
-    ///
-    /// # Errors
-    /// It cannot, or CUPTI refuses one.
-    pub fn leave_out_calls(&mut self, domain: Domain, functions: &[u32]) -> Result<()> {
-        let (call, enable) = self.one_call(domain)?;
-        for function in functions {
-            // SAFETY: it takes two numbers.
-            let status = unsafe { enable(*function, 0) };
-            self.library.check(call, status)?;
-        }
-        Ok(())
-    }
-
-    /// Switches single calls of a domain on or off.
-    fn one_call(&self, domain: Domain) -> Result<(&'static str, EnableCall)> {
-        let known = self.library.functions();
-        let (call, enable) = match domain {
-            Domain::DRIVER_API => ("cuptiActivityEnableDriverApi", known.enable_driver_call),
-            _ => ("cuptiActivityEnableRuntimeApi", known.enable_runtime_call),
-        };
-        let enable = enable.ok_or(Error::Missing {
-            function: call,
-            since: "12.5",
-            version: self.library.version(),
-        })?;
-        Ok((call, enable))
-    }
-
-    /// Switches a kind off.
-    ///
-    /// # Errors
-    /// CUPTI refuses.
-    pub fn disable(&mut self, kind: Kind) -> Result<()> {
-        self.enabled.retain(|enabled| *enabled != kind);
-        // SAFETY: it takes a number.
-        let status = unsafe { (self.library.functions().disable)(kind.0) };
-        self.library.check("cuptiActivityDisable", status)
     }
 
     /// Asks CUPTI for what it has: buffers whose records are complete, or with `unfinished` all of them. From time to time from
@@ -432,47 +244,9 @@ impl Session {
         // Dropping it unsubscribes and closes the pool.
     }
 
-    /// Why records of a kind could not be read, where the library says how long they are.
-    fn unreadable(&self, kind: Kind) -> Option<Why> {
-        let Some(oldest) = kind.oldest() else {
-            return Some(Why::NotRead);
-        };
-        match self.library.record_length(kind) {
-            None => Some(Why::NoSuchKind),
-            Some(found) if found < oldest => Some(Why::TooShort { found, oldest }),
-            Some(_) => None,
-        }
-    }
-
-    fn disable_calls(&mut self) {
-        for (enable, function) in std::mem::take(&mut self.calls) {
-            // SAFETY: it takes two numbers; what it answers changes nothing any more.
-            let _ = unsafe { enable(function, 0) };
-        }
-    }
-
     fn refuse(&mut self, refusal: Refusal) {
         log::debug!("{}: {refusal}", self.library.version());
         self.refused.push(refusal);
-    }
-
-    fn note(&mut self, what: &str, status: u32) {
-        if !Status(status).is_success() {
-            self.refuse(Refusal {
-                what: what.to_owned(),
-                why: Why::Status(Status(status)),
-            });
-        }
-    }
-
-    fn set_attribute<T: Copy>(&mut self, attribute: Attribute, mut value: T) {
-        let mut bytes = size_of::<T>();
-        let value: *mut T = &mut value;
-        // SAFETY: size and value live through the call, and the size is the value's.
-        let status = unsafe {
-            (self.library.functions().set_attribute)(attribute.0, &mut bytes, value.cast::<c_void>())
-        };
-        self.note(&attribute.to_string(), status);
     }
 
     fn count_dropped(&mut self) {
@@ -544,8 +318,6 @@ pub struct Ended {
     pub failed: Vec<Error>,
 }
 
-/// CUPTI's number in CUDA 12.3.
-const FIRST_PER_THREAD: u32 = 21;
 /// Less would hold hardly a record.
 const LEAST_BUFFER: usize = 1 << 10;
 /// How often the self-test looks for its record, and how long it waits in between.
@@ -556,57 +328,4 @@ const SELF_TEST_WAIT: Duration = Duration::from_millis(50);
 fn is_of(record: &Record, kind: Kind) -> bool {
     let kernels = [Kind::KERNEL, Kind::CONCURRENT_KERNEL];
     record.kind() == kind || (kernels.contains(&record.kind()) && kernels.contains(&kind))
-}
-
-/// Takes CUPTI's only place; who holds it is asked of the newer function, which says so and then fails the same way.
-fn subscribe(library: Library, name: &str) -> Result<Subscriber> {
-    let functions = library.functions();
-    let mut subscriber = std::ptr::null_mut();
-    // SAFETY: callback and library are never freed; the subscriber lives through the call.
-    let status = unsafe { (functions.subscribe)(&mut subscriber, graph::callback, library.as_pointer()) };
-    match Status(status) {
-        Status::MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED => Err(Error::Held {
-            name: holder(library, name),
-        }),
-        _ => library.check("cuptiSubscribe", status).map(|()| subscriber),
-    }
-}
-
-/// What CUPTI calls the tool that holds it, from 13.0 on.
-fn holder(library: Library, name: &str) -> Option<String> {
-    let subscribe = library.functions().subscribe_v2?;
-    let name = CString::new(name).ok()?;
-    let mut old = [0u8; 128];
-    // 13.2 has a field more, and tells by the size whether it may read it.
-    let with_more = library.functions().struct_size.is_some();
-    let mut parameters = SubscriberParams {
-        size: if with_more {
-            size_of::<SubscriberParams>()
-        } else {
-            32
-        },
-        name: name.as_ptr(),
-        old_name: old.as_mut_ptr().cast(),
-        old_size: old.len() - 1,
-        allow_multiple: 0,
-        padding: [0; 7],
-    };
-    let mut subscriber = std::ptr::null_mut();
-    // SAFETY: everything that the parameters point to lives through the call, and is as long as they say.
-    let status = unsafe {
-        subscribe(
-            &mut subscriber,
-            graph::callback,
-            std::ptr::null_mut(),
-            &mut parameters,
-        )
-    };
-    if Status(status).is_success() {
-        // Whoever held it has just gone. Tracing with this form and the older calls is not allowed.
-        // SAFETY: given a moment ago.
-        let _ = unsafe { (library.functions().unsubscribe)(subscriber) };
-        return None;
-    }
-    let length = old.iter().position(|byte| *byte == 0)?;
-    (length > 0).then(|| String::from_utf8_lossy(&old[..length]).into_owned())
 }
