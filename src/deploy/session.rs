@@ -1,14 +1,15 @@
 //! What runs on the board: its facts, a run that outlives the connection, and bringing its files back.
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+mod board;
+mod brought;
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
 use std::process::{ChildStdout, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::part::Part;
 use super::screen::Screen;
@@ -18,11 +19,13 @@ use super::{DeployError, RunThere};
 use crate::scenario;
 use crate::shell;
 use crate::units::Bytes;
+pub use board::{Board, State, probe};
+use board::{not_understood, state_of};
+pub use brought::{Brought, Manifests};
+use brought::{not_written, settle};
 
 /// Between two looks whether the run has ended.
 const LOOK: Duration = Duration::from_millis(50);
-/// More processors than any board has: each is a number in a list.
-const MOST_PROCESSORS: usize = 4096;
 /// What may come beside the content of the files: headers, and files that are passed over.
 const BESIDE: u64 = 64 << 20;
 /// For how long a board may send nothing of a run while it is fetched; and how long a run may take to end that was told to.
@@ -33,109 +36,6 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 const NEVER: &str = "never";
 /// How long the last that a run showed may take to arrive once it has ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-
-/// What a board says of itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Board {
-    /// What `uname -m` says there: the processor's kind.
-    pub machine: String,
-    /// How many processors it has.
-    pub processors: usize,
-    /// Its C library's version, where it is glibc.
-    pub glibc: String,
-    /// The folder of jetlag's files there, absolute.
-    pub folder: String,
-    /// What is free there.
-    pub free: Bytes,
-    /// Whether it has `script`, which gives a run a terminal to draw on.
-    pub has_terminal: bool,
-    /// The last run there, and how it stands.
-    pub last: Option<(String, State)>,
-}
-
-/// How a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// It is under way.
-    Running,
-    /// Ended with this exit code.
-    Ended(i32),
-    /// It did not end by itself, or its code was not kept: the board went down, its disk was full, or somebody killed it.
-    Cut,
-}
-
-/// Asks the board for its facts, and makes jetlag's folder.
-///
-/// # Errors
-/// Where it is not reached, lacks a program, or has no room for a folder.
-pub fn probe(host: &Host, folder: &str) -> Result<Board, DeployError> {
-    let answer = host.ask("making the folder", &["probe", folder])?;
-    let text = String::from_utf8_lossy(&answer);
-    let mut board = Board::default();
-    let mut state = None;
-    for line in text.lines() {
-        let (key, value) = line.split_once(' ').unwrap_or((line, ""));
-        match key {
-            "machine" => value.clone_into(&mut board.machine),
-            "processors" => board.processors = value.parse().unwrap_or(1).clamp(1, MOST_PROCESSORS),
-            "glibc" => value.trim_start_matches("glibc ").clone_into(&mut board.glibc),
-            "folder" => value.clone_into(&mut board.folder),
-            "free_kib" => {
-                // The last line of df; its heading is no number.
-                if let Ok(kib) = value.parse::<u64>() {
-                    board.free = Bytes(kib.saturating_mul(1024));
-                }
-            }
-            "pty" => board.has_terminal = true,
-            "last" => {
-                // It becomes a file's name here.
-                if !scenario::is_name(value) {
-                    return Err(not_understood(host, "the name of its last run", value));
-                }
-                board.last = Some((value.to_owned(), State::Cut));
-            }
-            "state" => state = state_of(value),
-            "missing" => {
-                let package = match value {
-                    "find" => "findutils",
-                    "setsid" => "util-linux",
-                    "tail" => "coreutils",
-                    _ => "tar",
-                };
-                return Err(DeployError::BoardLacks {
-                    host: host.name().to_owned(),
-                    program: value.to_owned(),
-                    package,
-                });
-            }
-            _ => {}
-        }
-    }
-    if let (Some((_, last)), Some(state)) = (&mut board.last, state) {
-        *last = state;
-    }
-    if board.machine.is_empty() || board.folder.is_empty() {
-        return Err(not_understood(host, "its facts", &text));
-    }
-    Ok(board)
-}
-
-fn state_of(text: &str) -> Option<State> {
-    match text.trim().split_once(' ') {
-        Some(("ended", code)) => code.parse().ok().map(State::Ended),
-        None if text.trim() == "running" => Some(State::Running),
-        None if text.trim() == "lost" => Some(State::Cut),
-        _ => None,
-    }
-}
-
-fn not_understood(host: &Host, wanted: &'static str, said: &str) -> DeployError {
-    DeployError::NotUnderstood {
-        host: host.name().to_owned(),
-        wanted,
-        said: said.chars().take(200).collect(),
-    }
-}
 
 /// A run on the board.
 pub struct RemoteRun<'a> {
@@ -430,130 +330,6 @@ struct Ending {
     ask: Option<Instant>,
 }
 
-/// Moves what was brought to its places: `NAME.mcap`, `NAME.log`, and `NAME.plans/` with the manifests. Nothing that lies there
-/// is replaced: the name is the board's word, and somebody else may fetch the same run meanwhile.
-fn settle(name: &str, found: &Unpacked, out: &Path) -> Result<Brought, DeployError> {
-    let put = |from: &Option<PathBuf>, suffix: &str| -> Result<Option<PathBuf>, DeployError> {
-        let Some(from) = from else { return Ok(None) };
-        let to = out.join(format!("{name}.{suffix}"));
-        match place(from, &to)? {
-            Placed::New | Placed::Same => Ok(Some(to)),
-            Placed::Another => Err(DeployError::File {
-                path: to.display().to_string(),
-                problem: "already exists and differs from what the board sent; move it away, or name another folder with --out"
-                    .to_owned(),
-            }),
-        }
-    };
-    Ok(Brought {
-        run: put(&found.run, "mcap")?,
-        log: put(&found.log, "log")?,
-        manifests: match &found.manifests {
-            Some(from) => Some(add_manifests(from, out.join(format!("{name}.plans")))?),
-            None => None,
-        },
-    })
-}
-
-/// Adds the manifests to those that an earlier fetch has brought: the board's cache may have grown since. Each stays as it was.
-fn add_manifests(from: &Path, folder: PathBuf) -> Result<Manifests, DeployError> {
-    match fs::create_dir(&folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(not_written(&folder, &error));
-        }
-        // Neither through a link, nor over a file.
-        Err(_) if !fs::symlink_metadata(&folder).is_ok_and(|there| there.is_dir()) => {
-            return Err(DeployError::File {
-                path: folder.display().to_string(),
-                problem: "already exists and is not a folder; move it away, or name another with --out"
-                    .to_owned(),
-            });
-        }
-        _ => {}
-    }
-    let entries = fs::read_dir(from).map_err(|error| not_written(from, &error))?;
-    let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
-    names.sort();
-    let mut manifests = Manifests {
-        folder,
-        new: 0,
-        same: 0,
-        others: Vec::new(),
-    };
-    for name in names {
-        match place(&from.join(&name), &manifests.folder.join(&name))? {
-            Placed::New => manifests.new += 1,
-            Placed::Same => manifests.same += 1,
-            Placed::Another => manifests.others.push(name.to_string_lossy().into_owned()),
-        }
-    }
-    Ok(manifests)
-}
-
-enum Placed {
-    New,
-    /// A file of the same content lies there.
-    Same,
-    /// Something else lies there, and stays.
-    Another,
-}
-
-/// Moves a file to a place that is free.
-fn place(from: &Path, to: &Path) -> Result<Placed, DeployError> {
-    match rename_new(from, to) {
-        Ok(()) => Ok(Placed::New),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(match same(from, to) {
-            true => Placed::Same,
-            false => Placed::Another,
-        }),
-        Err(error) => Err(not_written(to, &error)),
-    }
-}
-
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        // A disk that does not know how: the place is taken by a new file, and then filled.
-        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {
-            let mut file = File::create_new(to)?;
-            io::copy(&mut File::open(from)?, &mut file)
-                .map(drop)
-                .inspect_err(|_| drop(fs::remove_file(to)))
-        }
-        renamed => renamed.map_err(io::Error::from),
-    }
-}
-
-fn not_written(path: &Path, error: &io::Error) -> DeployError {
-    DeployError::File {
-        path: path.display().to_string(),
-        problem: format!("cannot be written: {error}; name another folder with --out"),
-    }
-}
-
-/// Whether two files are of the same content; no link is followed.
-fn same(a: &Path, b: &Path) -> bool {
-    let (Ok(of_a), Ok(of_b)) = (fs::symlink_metadata(a), fs::symlink_metadata(b)) else {
-        return false;
-    };
-    of_a.is_file() && of_b.is_file() && of_a.len() == of_b.len() && same_bytes(a, b).unwrap_or(false)
-}
-
-fn same_bytes(a: &Path, b: &Path) -> io::Result<bool> {
-    let (mut a, mut b) = (BufReader::new(File::open(a)?), BufReader::new(File::open(b)?));
-    loop {
-        let (of_a, of_b) = (a.fill_buf()?, b.fill_buf()?);
-        let n = of_a.len().min(of_b.len());
-        if n == 0 {
-            return Ok(of_a.len() == of_b.len());
-        }
-        if of_a[..n] != of_b[..n] {
-            return Ok(false);
-        }
-        a.consume(n);
-        b.consume(n);
-    }
-}
-
 /// What is read, counted for who watches over it.
 struct Counted {
     from: Option<ChildStdout>,
@@ -573,30 +349,6 @@ impl Read for Counted {
         }
         Ok(got)
     }
-}
-
-/// What was brought back, and where it lies.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Brought {
-    /// The run file; none where the run failed before it had one.
-    pub run: Option<PathBuf>,
-    /// What the run said.
-    pub log: Option<PathBuf>,
-    /// The manifests of the plans that the board's cache holds; none where it holds none.
-    pub manifests: Option<Manifests>,
-}
-
-/// Manifests of plans, and what a fetch did with them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Manifests {
-    /// The folder here that the fetched files lie in.
-    pub folder: PathBuf,
-    /// How many this fetch brought.
-    pub new: usize,
-    /// How many lay there already.
-    pub same: usize,
-    /// Those of the board that are not what lies there; what lies there stays.
-    pub others: Vec<String>,
 }
 
 #[cfg(test)]

@@ -5,25 +5,20 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::boxes::{HALF_PRECISION, OTHER_LIBRARY, SAME_PLAN};
-use super::networks::{Base, CONTEXTS, NoBase, On, Reference, Run, Way};
+use super::networks::{Base, NoBase, On, Reference, Run, Way};
+use super::plans::{build, load};
+use super::scenes::truth;
 use super::session::{Session, Tools};
+use super::ways::ways_on_gpu;
 use crate::board::modules;
 use crate::cli::SelftestGroup as Group;
-use crate::detector::Place;
-use crate::detector::eval::{Evaluation, FrameTruth, Truth};
-use crate::scenario::{self, Sensor};
+use crate::scenario;
 use crate::show::selftest::{Outcome, Verdict};
-use crate::source::synthetic::{Class, World};
-use crate::units::Bytes;
 
 /// A run, with the start of the libraries and the loading of plans.
 const RUN: Duration = Duration::from_secs(60);
 /// A build; the demo's networks are small, and an old board's builder is slow.
 const BUILD: Duration = Duration::from_secs(240);
-/// Frames in flight that are tried.
-const DEPTHS: std::ops::RangeInclusive<u32> = 1..=4;
-/// What the demo's detectors find of what they should in the demo's scenes, at least.
-const RECALL: f64 = 0.6;
 const CPU: &str = "on the cpu backend";
 const PLAINEST: &str = "at depth 1, copied, without a graph";
 
@@ -165,108 +160,6 @@ fn not_of_this_scenario(verdict: Verdict, known: &Known) -> Verdict {
         )),
         _ => verdict,
     }
-}
-
-/// How much of the demo's scenes was found.
-fn truth(base: &Base, run: &Run) -> Verdict {
-    let mut seen = Vec::new();
-    let mut holds = true;
-    for (at, name, sensor) in base.sensors() {
-        let (Some(frames), Some(classes)) = (run.recorded.found.get(at), run.recorded.classes.get(at)) else {
-            continue;
-        };
-        let mut evaluation = Evaluation::new(classes.len(), 0.5, 0.0);
-        let mut boxes = 0;
-        for (content, found) in frames {
-            boxes += found.len();
-            evaluation.add(found, &truth_of(base.seed, *content, sensor, classes));
-        }
-        let all = evaluation.overall();
-        let (recall, precision) = (all.recall().unwrap_or(0.0), all.precision().unwrap_or(0.0));
-        holds &= recall >= RECALL && precision >= RECALL;
-        seen.push(format!(
-            "{name}: {} frames, {boxes} boxes, {:.0} % of the scenes' objects found, {:.0} % of the boxes right",
-            frames.len(),
-            recall * 100.0,
-            precision * 100.0
-        ));
-    }
-    if seen.is_empty() {
-        return Verdict::pass("executed; the frames have no ground truth");
-    }
-    match holds {
-        true => Verdict::pass(seen.join("; ")),
-        false => Verdict::fail(format!(
-            "{}; each should be {:.0} % at least",
-            seen.join("; "),
-            RECALL * 100.0
-        )),
-    }
-}
-
-fn truth_of(seed: u64, content: u64, sensor: Sensor, classes: &[String]) -> FrameTruth {
-    let class_of = |class: Class| classes.iter().position(|name| name == class.name());
-    let objects = World::scene(seed, content).objects();
-    let objects = objects.iter().filter_map(|object| {
-        let (place, counts) = match sensor {
-            Sensor::Camera => (Place::Image(object.image), object.counts_for_camera()),
-            Sensor::Lidar => (Place::Space(object.place), object.counts_for_lidar()),
-        };
-        Some(Truth {
-            class: u16::try_from(class_of(object.class)?).ok()?,
-            place,
-            ignored: !counts,
-        })
-    });
-    FrameTruth {
-        objects: objects.collect(),
-        dont_care: Vec::new(),
-    }
-}
-
-/// The ways in which a GPU's tenants are run: first everything that differs from the plainest way in one thing, then what
-/// differs in several, so that little is lost where time is short.
-fn ways_on_gpu(on: &On) -> (Vec<Way>, Vec<Way>) {
-    let matrix = |depth: u32, transfer: &str, graph: &str| {
-        Way::new(
-            format!("depth={depth} transfer={transfer} graph={graph}"),
-            on.clone(),
-        )
-        .each(format!("depth={depth}"))
-        .each(format!("transfer={transfer}"))
-        .each(format!("graph={graph}"))
-    };
-    let transfers: Vec<&str> = scenario::transfers().filter(|way| *way != "Auto").collect();
-    let graphs: Vec<&str> = scenario::graphs().filter(|way| *way != "Auto").collect();
-    let (mut single, mut combined) = (Vec::new(), Vec::new());
-    for depth in DEPTHS {
-        for transfer in &transfers {
-            for graph in &graphs {
-                let differs =
-                    usize::from(depth != 1) + usize::from(*transfer != "Copy") + usize::from(*graph != "Off");
-                match differs {
-                    0 => single.insert(0, matrix(depth, transfer, graph)),
-                    1 => single.push(matrix(depth, transfer, graph)),
-                    _ => combined.push(matrix(depth, transfer, graph)),
-                }
-            }
-        }
-    }
-    for depth in DEPTHS.filter(|depth| *depth > 1) {
-        single.push(
-            Way::new(format!("context_memory=Shared depth={depth}"), on.clone())
-                .each("context_memory=Shared")
-                .each(format!("depth={depth}")),
-        );
-    }
-    for field in ["sync=Spin", "sync=Yield", "preprocess=Gpu"] {
-        single.push(Way::new(field, on.clone()).each(field).each("depth=2"));
-    }
-    for sharing in scenario::sharings() {
-        let way = Way::new(format!("sharing={sharing}"), on.clone());
-        single.push(way.with(format!("sharing={sharing}")).each("depth=2"));
-    }
-    (single, combined)
 }
 
 /// Runs ways of one GPU backend, the first of which is the plainest.
@@ -497,112 +390,4 @@ pub(super) fn onnxruntime_cuda(session: &mut Session<'_>, known: &mut Known) -> 
         why_not,
         plainest,
     })
-}
-
-/// Builds a detector's plans, which the cache cannot have; a second call has to find them there.
-fn build(tools: &Tools<'_>, detector: &str, options: &str, limit: Duration) -> Verdict {
-    let input = format!("builtin:{detector}");
-    let mut arguments = vec!["build", &input, "--quiet", "--format", "json"];
-    arguments.extend(options.split_whitespace());
-    arguments.extend(CONTEXTS.split_whitespace());
-    let mut seen = Vec::new();
-    for again in [false, true] {
-        let ended = match tools.jetlag(&arguments, limit) {
-            Ok(ended) => ended,
-            Err(verdict) => return verdict,
-        };
-        let answer: Option<Value> = serde_json::from_str(&ended.out).ok();
-        let Some(answer) = answer.filter(|_| ended.code() == Some(0)) else {
-            return Verdict::fail(ended.words());
-        };
-        for plan in answer["plans"].as_array().into_iter().flatten() {
-            let was_cached = plan["was_cached"] == true;
-            if again && !was_cached {
-                return Verdict::fail(format!("built again instead of found in the cache: {plan}"));
-            }
-            if !again {
-                let manifest = &plan["manifest"];
-                let name = manifest["network"]["name"].as_str().unwrap_or("a plan");
-                let bytes = manifest["plan_bytes"].as_u64().unwrap_or(0);
-                seen.push(match manifest["build_seconds"].as_f64() {
-                    Some(seconds) => format!("{name}: {} in {seconds:.1} s", Bytes(bytes)),
-                    None => format!("{name}: {}", Bytes(bytes)),
-                });
-            }
-        }
-    }
-    Verdict::pass(format!("{}; found in the cache the second time", seen.join(", ")))
-}
-
-/// Loads a detector's plans from the cache, as `jetlag inspect` does.
-fn load(tools: &Tools<'_>, detector: &str, limit: Duration) -> Verdict {
-    let input = format!("builtin:{detector}");
-    let mut arguments = vec!["build", &input, "--quiet", "--format", "json"];
-    arguments.extend(CONTEXTS.split_whitespace());
-    let found = match tools.jetlag(&arguments, limit) {
-        Ok(ended) => ended,
-        Err(verdict) => return verdict,
-    };
-    let answer: Option<Value> = serde_json::from_str(&found.out).ok();
-    let Some(answer) = answer.filter(|_| found.code() == Some(0)) else {
-        return Verdict::fail(found.words());
-    };
-    let mut seen = Vec::new();
-    for plan in answer["plans"].as_array().into_iter().flatten() {
-        let Some(file) = plan["file"].as_str() else {
-            continue;
-        };
-        let loaded = match tools.jetlag(&["inspect", file, "--format", "json"], limit) {
-            Ok(ended) => ended,
-            Err(verdict) => return verdict,
-        };
-        let facts: Option<Value> = serde_json::from_str(&loaded.out).ok();
-        let Some(facts) = facts.filter(|_| loaded.code() == Some(0)) else {
-            return Verdict::fail(loaded.words());
-        };
-        let engine = &facts["engine"];
-        if engine.is_null() {
-            return Verdict::fail(
-                facts["engine_error"]
-                    .as_str()
-                    .unwrap_or("it was not loaded")
-                    .to_owned(),
-            );
-        }
-        seen.push(format!(
-            "{} layers, {} of device memory",
-            engine["layers"],
-            Bytes(engine["device_memory_bytes"].as_u64().unwrap_or(0))
-        ));
-    }
-    match seen.is_empty() {
-        true => Verdict::fail("no plan was named"),
-        false => Verdict::pass(format!("loaded: {}", seen.join(", "))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_depth_transfer_and_graph_is_tried_once_and_the_plainest_first() {
-        let (single, combined) = ways_on_gpu(&On::OnnxRuntimeCuda);
-        assert_eq!(single[0].name, "depth=1 transfer=Copy graph=Off");
-        let mut names: Vec<&str> = single
-            .iter()
-            .chain(&combined)
-            .map(|way| way.name.as_str())
-            .collect();
-        let all = names.len();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), all);
-        let transfers = scenario::transfers().count() - 1;
-        let matrix = names.iter().filter(|name| name.starts_with("depth=")).count();
-        assert_eq!(matrix, 4 * 2 * transfers);
-        for sharing in scenario::sharings() {
-            assert!(names.contains(&format!("sharing={sharing}").as_str()));
-        }
-    }
 }

@@ -20,12 +20,15 @@ mod child;
 mod clocks;
 mod machine;
 mod networks;
+mod plans;
 mod probe;
 mod recorded;
 mod redact;
+mod scenes;
 mod sensors;
 mod session;
 mod side_by_side;
+mod ways;
 
 use std::path::Path;
 use std::time::Duration;

@@ -2,8 +2,10 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::Command;
 
+use super::brought::{Placed, place};
 use super::*;
 
 #[test]
