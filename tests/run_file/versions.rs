@@ -1,0 +1,108 @@
+//! Records of all versions, each made once and readable ever since.
+
+use std::path::Path;
+
+use jetlag::record::{Completeness, Event, Manifest, Phase, RunReader, SCHEMA_MINOR};
+
+use super::{made, written};
+
+/// The records of all versions, each made once by the test below and never again.
+const RECORDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records");
+
+#[test]
+fn the_records_of_all_versions_stay_readable() {
+    for (name, minor) in [
+        ("v1.mcap", 0),
+        ("v1.1.mcap", 1),
+        ("v1.2.mcap", 2),
+        ("v1.3.mcap", 3),
+        ("v1.4.mcap", 4),
+        ("v1.5.mcap", 5),
+        ("v1.6.mcap", 6),
+        ("v1.7.mcap", 7),
+        ("v1.8.mcap", 8),
+    ] {
+        let mut reader = RunReader::open(&Path::new(RECORDS).join(name)).unwrap();
+        assert_eq!(reader.manifest().name(), "made", "{name}");
+        assert_eq!(reader.manifest().schema_minor, minor, "{name}");
+        let got: Vec<Event> = reader.by_ref().map(Result::unwrap).collect();
+        let mut wanted = made::events(20);
+        // Version 1.0 had no time per node.
+        wanted.retain(|event| minor >= 1 || !matches!(event, Event::Node(_)));
+        // Version 1.1 did not say what signals mean, and had no windows.
+        wanted.retain(|event| minor >= 2 || !matches!(event, Event::Signal(_) | Event::Window(_)));
+        // Version 1.2 knew three phases, did not say what they are, and had no ranges.
+        wanted.retain(|event| minor >= 3 || !(of_other_phases(event) || matches!(event, Event::Range(_))));
+        // Version 1.7 knew no tracer.
+        wanted.retain(|event| minor >= 8 || !of_a_tracer(event));
+        // Version 1.3 did not set nodes against the response time.
+        for event in &mut wanted {
+            if let Event::Node(node) = event
+                && minor < 4
+            {
+                node.with_response = None;
+            }
+            // Version 1.4 did not tell submission.
+            if let Event::Frame(frame) = event
+                && minor < 5
+            {
+                frame.submission = None;
+            }
+        }
+        assert_eq!(got, wanted, "{name}");
+        assert_eq!(reader.completeness(), Completeness::Whole, "{name}");
+        assert_eq!(reader.skipped(), 0, "{name}");
+    }
+}
+
+fn of_other_phases(event: &Event) -> bool {
+    match event {
+        Event::PhaseSpec(_) => true,
+        Event::Frame(frame) => matches!(frame.phase, Phase::Other(_)),
+        Event::Phase(phase) => matches!(phase.phase, Phase::Other(_)),
+        _ => false,
+    }
+}
+
+#[test]
+fn a_record_without_a_scenario_has_a_name_and_what_the_application_said() {
+    for minor in [7, 8] {
+        let mut reader = RunReader::open(&Path::new(RECORDS).join(format!("v2.{minor}.mcap"))).unwrap();
+        let wanted = Manifest {
+            schema_minor: minor,
+            ..made::of_an_application()
+        };
+        assert_eq!(*reader.manifest(), wanted);
+        assert_eq!(
+            (reader.manifest().name(), reader.manifest().scenario()),
+            ("app", None)
+        );
+        let got: Vec<Event> = reader.by_ref().map(Result::unwrap).collect();
+        let mut wanted = made::events(20);
+        wanted.retain(|event| minor >= 8 || !of_a_tracer(event));
+        assert_eq!(got, wanted);
+        assert_eq!(reader.completeness(), Completeness::Whole);
+        let text = serde_json::to_string(reader.manifest()).unwrap();
+        assert!(
+            text.contains(r#""name":"app""#) && !text.contains("scenario"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "writes the records of this version; a new version gets new files, the old ones stay"]
+fn make_the_records_of_this_version() {
+    for manifest in [made::manifest(), made::of_an_application()] {
+        let path = Path::new(RECORDS).join(format!("v{}.{SCHEMA_MINOR}.mcap", manifest.schema_major));
+        std::fs::write(path, written(&manifest, &made::events(20))).unwrap();
+    }
+}
+
+fn of_a_tracer(event: &Event) -> bool {
+    match event {
+        Event::PhaseSpec(spec) => spec.traced,
+        Event::Activities(_) | Event::Definition(_) | Event::Trace(_) => true,
+        _ => false,
+    }
+}
