@@ -278,6 +278,19 @@ fn what_is_recorded_can_be_reported_and_replayed() {
         !text.contains("response time") && !text.contains("host-busy"),
         "{text}"
     );
+    let page = run(root.path(), &["report", "board.mcap", "--html", "page.html"]);
+    assert!(page.status.success(), "{}", stderr(&page));
+    let page = fs::read_to_string(root.path().join("page.html")).unwrap();
+    for words in [
+        "s of this machine recorded",
+        "Load, temperatures and clocks",
+        "VDD_IN",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    for words in ["response time", "s measured", "The deadline"] {
+        assert!(!page.contains(words), "{words}");
+    }
     let replayed = run(
         root.path(),
         &["monitor", "--replay", "board.mcap", "--format", "json"],

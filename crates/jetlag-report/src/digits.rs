@@ -71,6 +71,13 @@ pub(crate) fn range(interval: [f64; 2]) -> String {
     interval.map(|end| digits.show(end)).join("–")
 }
 
+/// A figure and half the width of its interval: `12.30 ± 0.15`. A width that is not zero is never shown as zero.
+pub(crate) fn plus_minus(x: f64, [low, high]: [f64; 2]) -> String {
+    let half = (high - low) / 2.0;
+    let digits = Digits::of(x).apart(0.0, half);
+    format!("{} ± {}", digits.show(x), digits.show(half))
+}
+
 /// Both ends of a relative change in percent, with their signs and without the unit: `+11.8 to +12.3`.
 pub(crate) fn percent_range(interval: [f64; 2]) -> String {
     let percent = interval.map(|end| end * 100.0);
@@ -95,6 +102,18 @@ mod tests {
             ([5.0, 5.0], "5.00–5.00"),
         ] {
             assert_eq!(range(interval), text);
+        }
+    }
+
+    #[test]
+    fn half_a_width_is_zero_only_where_it_is() {
+        for (x, interval, text) in [
+            (700.0, [698.6, 701.4], "700.00 ± 1.40"),
+            (700.0, [699.999, 700.001], "700.000 ± 0.001"),
+            (20_000.0, [19_999.8, 20_000.2], "20000.0 ± 0.2"),
+            (5.0, [5.0, 5.0], "5.00 ± 0.00"),
+        ] {
+            assert_eq!(plus_minus(x, interval), text);
         }
     }
 

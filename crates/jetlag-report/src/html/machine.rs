@@ -7,8 +7,9 @@ use crate::analysis::summary::Summary;
 use crate::digits::range;
 use crate::record::Manifest;
 use crate::shell;
+use crate::text::machine::groups;
 use crate::text::number::{or_unknown, percent, short, short_beside};
-use crate::text::power::role;
+use crate::text::power::{joules_within, role};
 use crate::text::{sampling_cost, value_of};
 use crate::units::Bytes;
 
@@ -149,7 +150,41 @@ pub(super) fn power(summary: &Summary, prefix: &str) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-power"),
         title: "Power and clocks",
-        note: "On the same time axis as the response times above.".to_owned(),
+        note: match summary.tenants.is_empty() {
+            true => String::new(),
+            false => "On the same time axis as the response times above.".to_owned(),
+        },
+        blocks,
+    })
+}
+
+/// Loads, temperatures and clocks of a machine that was recorded by itself.
+pub(super) fn sensors(summary: &Summary, prefix: &str) -> Option<Section> {
+    let mut blocks = Vec::new();
+    for group in groups(summary) {
+        let head = ["", "#mean", "#median", "#p95", "#lowest", "#highest", "source"];
+        let mut table = Table::new(&format!("{}, {}", group.title, group.unit), &head);
+        for sensor in &group.sensors {
+            table.row(vec![
+                cell(&sensor.signal),
+                cell(or_unknown(sensor.mean, short)),
+                cell(or_unknown(sensor.median, short)),
+                cell(or_unknown(sensor.p95, short)),
+                cell(short(sensor.min)),
+                cell(short(sensor.max)),
+                cell(&sensor.source),
+            ]);
+        }
+        blocks.push(Block::Table(table));
+        if group.rest > 0 {
+            let more = format!("{} more are in the JSON output (`--format json`).", group.rest);
+            blocks.push(Block::Text(words(&more)));
+        }
+    }
+    (!blocks.is_empty()).then(|| Section {
+        id: format!("{prefix}-sensors"),
+        title: "Load, temperatures and clocks",
+        note: "Over the time that was recorded.".to_owned(),
         blocks,
     })
 }
@@ -216,25 +251,16 @@ fn rails(summary: &Summary) -> Table {
 /// Energy of a frame, with its interval.
 pub(super) fn energy(summary: &Summary, prefix: &str) -> Option<Section> {
     let of_all = summary.energy.as_ref()?;
-    let joules = |mj: f64| format!("{} J", short(mj / 1e3));
-    let bounds = |bounds: Option<[f64; 2]>| {
-        bounds.map_or(String::new(), |[low, high]| {
-            format!(" ± {}", joules((high - low) / 2.0))
-        })
+    let withheld = of_all
+        .ci95_withheld
+        .map_or(String::new(), |why| format!(" (no interval: {why})"));
+    let above = match of_all.above_idle_mj {
+        Some(mj) => format!(
+            ", {} of it above idle",
+            joules_within(mj, of_all.above_idle_ci95_mj)
+        ),
+        None => ", idle not measured".to_owned(),
     };
-    let interval = match of_all.ci95_withheld {
-        Some(why) => format!(" (no interval: {why})"),
-        None => bounds(of_all.ci95_mj),
-    };
-    let above = of_all
-        .above_idle_mj
-        .map_or(", idle not measured".to_owned(), |mj| {
-            format!(
-                ", {}{} of it above idle",
-                joules(mj),
-                bounds(of_all.above_idle_ci95_mj)
-            )
-        });
     let attribution = match of_all.attribution {
         Some(_) => {
             " Energy is attributed to tenants by their share of compute time; it is not measured per tenant."
@@ -279,9 +305,9 @@ pub(super) fn energy(summary: &Summary, prefix: &str) -> Option<Section> {
         id: format!("{prefix}-energy"),
         title: "Energy",
         note: format!(
-            "{}: {}{interval}{above}. Sensors are uncalibrated: gain and offset may be off by several percent.{attribution}",
+            "{}: {}{withheld}{above}. Sensors are uncalibrated: gain and offset may be off by several percent.{attribution}",
             of_all.of,
-            joules(of_all.total_mj)
+            joules_within(of_all.total_mj, of_all.ci95_mj)
         ),
         blocks,
     })

@@ -18,9 +18,9 @@ use std::io::{self, Write};
 
 use askama::Template;
 
-use crate::analysis::Summary;
 use crate::analysis::compare::{Comparison, Incomparable};
 use crate::analysis::summary::Verdict;
+use crate::analysis::{Recorded, Summary};
 use crate::record::Manifest;
 use crate::text::answer;
 use view::{Block, FindingView, Section, words};
@@ -147,6 +147,7 @@ fn view_of(number: usize, run: &Reported, of: usize) -> RunView {
         interference::duty(summary, &id),
         interference::phases(summary, &id),
         machine::power(summary, &id).or_else(|| Some(not_measured("Power and clocks", &id, NO_POWER))),
+        machine::sensors(summary, &id),
         machine::energy(summary, &id),
         tenants::layers(summary, &id),
         traced::kernels(summary, &id),
@@ -164,7 +165,15 @@ fn view_of(number: usize, run: &Reported, of: usize) -> RunView {
         file: summary.run.file.clone().unwrap_or_default(),
         verdict,
         verdict_class,
-        about: format!("{:.1} s measured{simulated}; {findings}", summary.run.duration_s),
+        about: match summary.run.recorded {
+            Recorded::Machine => format!(
+                "{:.1} s of this machine recorded; {findings}",
+                summary.run.duration_s
+            ),
+            Recorded::Scenario | Recorded::Program => {
+                format!("{:.1} s measured{simulated}; {findings}", summary.run.duration_s)
+            }
+        },
         expected: expected.unwrap_or_default(),
         expected_class: expected_class(summary),
         answers: answers(summary),

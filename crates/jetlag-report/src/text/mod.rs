@@ -9,7 +9,7 @@ mod duty;
 pub(crate) mod interference;
 pub mod kernels;
 pub mod layers;
-mod machine;
+pub(crate) mod machine;
 pub(crate) mod nodes;
 pub(crate) mod number;
 mod phases;

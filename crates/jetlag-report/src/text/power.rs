@@ -5,6 +5,7 @@ use super::{dim, heading, name_of, plain};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::summary::{EnergySummary, RailSummary};
+use crate::digits::plus_minus;
 use crate::record::RailRole;
 use crate::table::{Align, Grid, Ink, Text};
 
@@ -151,25 +152,18 @@ fn energy(summary: &Summary, style: &Style) -> String {
     let Some(energy) = &summary.energy else {
         return String::new();
     };
-    let interval = |bounds: Option<[f64; 2]>| {
-        bounds.map_or(String::new(), |[low, high]| {
-            format!(" ± {}", joules((high - low) / 2.0))
-        })
-    };
     let above = match (energy.above_idle_mj, energy.idle_mw) {
         (Some(above), Some(idle)) => format!(
-            ", {}{} above idle ({} W)",
-            joules(above),
-            interval(energy.above_idle_ci95_mj),
+            ", {} above idle ({} W)",
+            joules_within(above, energy.above_idle_ci95_mj),
             watts(idle)
         ),
         _ => ", idle not measured".to_owned(),
     };
     let mut text = format!(
-        "  {}: {}{}{above}; sensors uncalibrated\n",
+        "  {}: {}{above}; sensors uncalibrated\n",
         energy.of,
-        joules(energy.total_mj),
-        interval(energy.ci95_mj)
+        joules_within(energy.total_mj, energy.ci95_mj)
     );
     if let Some(why) = energy.ci95_withheld {
         text.push_str(&format!("  no interval: {why}\n"));
@@ -223,4 +217,12 @@ fn watts(mw: f64) -> String {
 /// An energy in mJ, shown in J.
 fn joules(mj: f64) -> String {
     format!("{} J", short(mj / 1e3))
+}
+
+/// An energy in mJ, shown in J with its interval, where it has one.
+pub(crate) fn joules_within(mj: f64, interval: Option<[f64; 2]>) -> String {
+    match interval {
+        Some(interval) => format!("{} J", plus_minus(mj / 1e3, interval.map(|mj| mj / 1e3))),
+        None => joules(mj),
+    }
 }
