@@ -5,7 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use rten_onnx::onnx::{DataType, ModelProto, NodeProto, StringStringEntryProto, TensorProto};
+use rten_onnx::onnx::{
+    DataType, ModelProto, NodeProto, StringStringEntryProto, TensorProto, TensorShapeProto, ValueInfoProto,
+};
 
 use super::{BACKBONE, network, tenant_of};
 use crate::common::output::{assert_refused, run, stderr, stdout};
@@ -60,16 +62,7 @@ fn camera(folder: &Path, name: &str, extents: &[&str], metadata: &[(&str, &str)]
         ];
         let output = &mut graph.output[0];
         output.name = Some("output0".to_owned());
-        let shape = output
-            .r#type
-            .as_mut()
-            .unwrap()
-            .tensor_type
-            .as_mut()
-            .unwrap()
-            .shape
-            .as_mut()
-            .unwrap();
+        let shape = shape_of(output);
         shape.dim.truncate(3);
         for (dim, extent) in shape.dim.iter_mut().zip([1, 6, 21]) {
             dim.dim_value = Some(extent);
@@ -77,6 +70,12 @@ fn camera(folder: &Path, name: &str, extents: &[&str], metadata: &[(&str, &str)]
         }
     });
     path
+}
+
+/// The shape that a network says of an input or output.
+fn shape_of(value: &mut ValueInfoProto) -> &mut TensorShapeProto {
+    let tensor = value.r#type.as_mut().unwrap().tensor_type.as_mut().unwrap();
+    tensor.shape.as_mut().unwrap()
 }
 
 /// The command that was suggested, as a shell reads it.
@@ -232,16 +231,7 @@ fn what_does_not_run_is_written_with_what_to_change_first() {
     camera(root, "large.onnx", &["1", "3", "20000", "20000"], &[]);
     changed(&root.join("large.onnx").display().to_string(), |model| {
         let output = &mut model.graph.as_mut().unwrap().output[0];
-        let shape = output
-            .r#type
-            .as_mut()
-            .unwrap()
-            .tensor_type
-            .as_mut()
-            .unwrap()
-            .shape
-            .as_mut()
-            .unwrap();
+        let shape = shape_of(output);
         // The cells of 20000 pixels at strides 8 and 16.
         shape.dim[2].dim_value = Some(2500 * 2500 + 1250 * 1250);
     });

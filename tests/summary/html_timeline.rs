@@ -1,7 +1,5 @@
 //! The timeline of a page: whole or in part, drawn without script, and with it scrolled and read.
 
-use std::collections::HashMap;
-use std::path::Path;
 use std::process::Command;
 
 use jetlag::analysis::{Summarizer, Summary};
@@ -9,6 +7,7 @@ use jetlag::record::{Event, FrameRecord, Manifest, Phase};
 use jetlag::units::Nanos;
 use serde_json::Value;
 
+use crate::common::browser::{Browser, View};
 use crate::summary::html::{assert_readable, assert_self_contained, browser, rich, written};
 use crate::summary::made_up;
 
@@ -168,82 +167,6 @@ fn a_long_run_on_disk_is_read_again_for_its_slowest_frames() {
     assert!(page.len() < 5 << 20, "{} bytes", page.len());
 }
 
-/// Opens a page as from disk, with a profile of its own and for eyes that prefer a scheme; what it came to as text, and what
-/// was logged.
-fn opened(browser: &Path, page: &Path, scheme: Scheme) -> (String, String) {
-    let profile = tempfile::tempdir().expect("a folder");
-    let output = Command::new(browser)
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-quic",
-            "--no-first-run",
-        ])
-        .args([
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-        ])
-        .args(["--enable-logging=stderr", "--virtual-time-budget=3000"])
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg("--window-size=1400,900")
-        .arg(format!("--blink-settings=preferredColorScheme={}", scheme as u8))
-        .arg("--dump-dom")
-        .arg(format!("file://{}", page.display()))
-        .output()
-        .expect("the browser starts");
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (text(output.stdout), text(output.stderr))
-}
-
-/// Of colours, by Chromium's numbers.
-#[derive(Clone, Copy)]
-enum Scheme {
-    Dark = 0,
-    Light = 1,
-}
-
-/// What a script finds out about a page at this width, in frames that run its script or do not.
-fn probed(page: &str, width: u32, scheme: Scheme, script: &str) -> HashMap<String, String> {
-    let Some(browser) = browser() else {
-        return HashMap::new();
-    };
-    let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("page.html");
-    let quoted = page.replace('&', "&amp;").replace('"', "&quot;");
-    let frame = |name: &str, sandbox: &str| {
-        format!(
-            "<iframe id={name} {sandbox} style=\"width:{width}px;height:3000px;border:0\" srcdoc=\"{quoted}\"></iframe>"
-        )
-    };
-    let frames = frame("live", "") + &frame("still", "sandbox=\"allow-same-origin\"");
-    let script = format!(
-        "<script>addEventListener('load',function(){{var out=document.body.dataset;\
-         var live=document.getElementById('live').contentDocument,still=document.getElementById('still').contentDocument;\
-         try{{{script}}}catch(error){{out.error=String(error)}}}})</script>"
-    );
-    std::fs::write(&file, format!("<!doctype html><body>{frames}{script}</body>"))
-        .expect("the page is written");
-    let (dom, log) = opened(&browser, Path::new(&file), scheme);
-    // A frame without script says so.
-    let complaints: Vec<&str> = log
-        .lines()
-        .filter(|line| line.contains("CONSOLE") && !line.contains("sandboxed"))
-        .collect();
-    assert!(complaints.is_empty(), "{complaints:?}");
-    let body = dom.rsplit_once("<body").map_or("", |(_, body)| body);
-    let body = &body[..body.find('>').unwrap_or_default()];
-    let mut told = HashMap::new();
-    for part in body.split("data-").skip(1) {
-        let (name, rest) = part.split_once("=\"").expect("a value");
-        let value = rest.split('"').next().unwrap_or_default();
-        told.insert(name.to_owned(), value.replace("&nbsp;", "\u{a0}"));
-    }
-    assert_eq!(told.get("error"), None, "the probe failed");
-    told
-}
-
 /// As the page's script shows a number.
 fn short(x: f64) -> String {
     match x.abs() {
@@ -269,9 +192,7 @@ fn record_of(events: &[Event], tenant: u16, sequence: u64) -> FrameRecord {
 
 #[test]
 fn keys_move_the_timeline_and_values_under_the_pointer_are_those_of_the_record() {
-    if browser().is_none() {
-        return;
-    }
+    let Some(program) = browser() else { return };
     let (page, summary, events) = rich_page();
     let json: Value = serde_json::to_value(&summary).expect("JSON");
     let slowest = &json["tenants"][0]["slowest"][0];
@@ -283,30 +204,46 @@ fn keys_move_the_timeline_and_values_under_the_pointer_are_those_of_the_record()
     let middle = at + response / 2e3;
     // Its row is the first, and the strip above its lanes is that of all of them.
     let script = format!(
-        "var canvas=live.querySelector('.timeline canvas'),said=live.querySelector('.values'),tip=live.getElementById('tip');\
-         var key=function(name){{canvas.dispatchEvent(new live.defaultView.KeyboardEvent('keydown',{{key:name,bubbles:true,cancelable:true}}))}};\
-         var view=function(){{return canvas.dataset.from+' '+canvas.dataset.to}};\
+        "(function(){{var out={{}},canvas=document.querySelector('.timeline canvas'),said=document.querySelector('.values');\
+         var key=function(name){{canvas.dispatchEvent(new KeyboardEvent('keydown',{{key:name,bubbles:true,cancelable:true}}))}};\
+         var view=function(){{return [+canvas.dataset.from,+canvas.dataset.to]}};\
          canvas.focus();out.start=view();key('+');out.zoomed=view();key('ArrowRight');out.later=view();key('ArrowLeft');out.back=view();\
          key('End');out.end=view();key('Home');out.home=view();key('-');key('0');out.whole=view();\
          for(var n=0;n<60&&said.textContent.indexOf('camera, frame {sequence}:')<0;n++)key('n');\
          out.said=said.textContent;out.moment=view();\
          var d=canvas.dataset,box=canvas.getBoundingClientRect(),narrow=canvas.clientWidth<560;\
          var x=box.left+ +d.left+({middle}-d.from)/(d.to-d.from)*(d.right-d.left);\
-         canvas.dispatchEvent(new live.defaultView.PointerEvent('pointermove',{{clientX:x,clientY:box.top+(narrow?37:22),bubbles:true}}));\
-         out.tip=tip.hidden?'':tip.textContent;key('.');out.next=said.textContent;key('ArrowDown');out.row=said.textContent;\
-         out.shown=live.querySelector('.player').hidden?'no':'yes';out.wide=live.documentElement.scrollWidth-live.documentElement.clientWidth;\
-         out.still=still.querySelector('.player').hidden?'yes':'no';\
-         out.drawings=[].filter.call(still.querySelectorAll('[id$=-timeline] svg'),function(svg){{return svg.getBoundingClientRect().height>60}}).length;"
+         canvas.dispatchEvent(new PointerEvent('pointermove',{{clientX:x,clientY:box.top+(narrow?37:22),bubbles:true}}));\
+         var tip=document.getElementById('tip');out.tip=tip.hidden?'':tip.textContent;\
+         key('.');out.next=said.textContent;key('ArrowDown');out.row=said.textContent;\
+         out.player=!document.querySelector('.player').hidden;\
+         out.over=document.documentElement.scrollWidth-document.documentElement.clientWidth;return out}})()"
     );
+    let without = "({player:!document.querySelector('.player').hidden,\
+         drawings:[].filter.call(document.querySelectorAll('[id$=-timeline] svg'),function(svg){\
+         return svg.getBoundingClientRect().height>60}).length})";
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("page.html");
+    std::fs::write(&file, &page).expect("the page is written");
+    let mut browser = Browser::start(&program);
     let record = record_of(&events, 0, sequence);
     let ms = |time: Nanos| short(time.as_millis_f64());
     let compute = ms(record.stages[5].expect("it computed"));
-    for (width, scheme) in [(1400, Scheme::Light), (420, Scheme::Dark)] {
-        let told = probed(&page, width, scheme, &script);
-        let view = |name: &str| -> (f64, f64) {
-            let (from, to) = told[name].split_once(' ').expect("two ends");
-            (from.parse().expect("seconds"), to.parse().expect("seconds"))
+    for (width, dark) in [(1400, false), (420, true)] {
+        let screen = |script| View {
+            width,
+            dark,
+            script,
+            paper: false,
         };
+        let logged = browser.open(&file, screen(true));
+        assert!(logged.is_empty(), "{width}: {logged:?}");
+        let told = browser.ask(&script);
+        let view = |name: &str| {
+            let end = |n: usize| told[name][n].as_f64().expect("seconds");
+            (end(0), end(1))
+        };
+        let words = |name: &str| told[name].as_str().expect("words");
         let (whole, zoomed, later) = (view("start"), view("zoomed"), view("later"));
         assert_eq!(whole, (0.0, 70.0));
         assert_eq!(zoomed, (17.5, 52.5));
@@ -330,29 +267,26 @@ fn keys_move_the_timeline_and_values_under_the_pointer_are_those_of_the_record()
             ms(record.queueing())
         );
         for name in ["said", "tip"] {
-            assert!(
-                told[name].starts_with(&expected),
-                "{width}: {} for {expected}",
-                told[name]
-            );
-            assert!(
-                told[name].contains(&format!(", compute {compute}")),
-                "{}",
-                told[name]
-            );
+            let said = words(name);
+            assert!(said.starts_with(&expected), "{width}: {said} for {expected}");
+            assert!(said.contains(&format!(", compute {compute}")), "{said}");
         }
+        let next = words("next");
         assert!(
-            told["next"].starts_with(&format!("camera, frame {}: ", sequence + 1)),
-            "{}",
-            told["next"]
+            next.starts_with(&format!("camera, frame {}: ", sequence + 1)),
+            "{next}"
         );
         assert_eq!(told["row"], "Tenant lidar");
-        assert_eq!((&*told["shown"], &*told["wide"]), ("yes", "0"), "{width}");
+        assert_eq!(told["player"], true, "{width}");
+        assert_eq!(told["over"], 0, "{width}: the page is wider than the window");
         // Without script there is no player, and the drawings are there.
-        assert_eq!(told["still"], "yes");
+        browser.open(&file, screen(false));
+        let still = browser.ask(without);
+        assert_eq!(still["player"], false, "{width}");
         assert_eq!(
-            told["drawings"],
-            timeline(&page).matches("<svg").count().to_string()
+            still["drawings"],
+            timeline(&page).matches("<svg").count(),
+            "{width}"
         );
     }
 }
