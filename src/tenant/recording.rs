@@ -159,8 +159,7 @@ impl RecordFeed {
 mod tests {
     use super::*;
     use crate::detector::{Box2d, Place};
-    use crate::record::{NO_CONTENT, Outcome, Phase};
-    use crate::units::Nanos;
+    use crate::record::NO_CONTENT;
 
     #[derive(Default)]
     struct Kept {
@@ -180,20 +179,10 @@ mod tests {
     fn frame(sequence: u64) -> FrameRecord {
         FrameRecord {
             tenant: 3,
-            phase: Phase::Together,
-            warmup: false,
-            outcome: Outcome::Completed,
             sequence,
             source_index: NO_CONTENT - sequence,
-            released: Stamp(1),
             started: Stamp(2),
-            finished: Stamp(30 + sequence as i64),
-            lateness: Nanos::ZERO,
-            stages: [None; 8],
-            deadline: None,
-            detections: 0,
-            input_size: 0,
-            submission: None,
+            ..FrameRecord::completed(Stamp(1), Stamp(30 + sequence as i64))
         }
     }
 

@@ -75,25 +75,12 @@ impl Watched {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Outcome, Phase};
 
     fn frame(sequence: u64) -> FrameRecord {
         FrameRecord {
-            tenant: 0,
             sequence,
             source_index: sequence,
-            released: Stamp(0),
-            started: Stamp(0),
-            finished: Stamp(0),
-            lateness: Nanos::ZERO,
-            stages: [None; 8],
-            deadline: None,
-            detections: 0,
-            input_size: 0,
-            submission: None,
-            phase: Phase::Together,
-            outcome: Outcome::Completed,
-            warmup: false,
+            ..FrameRecord::completed(Stamp(0), Stamp(0))
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use jetlag::record::activity::{Interface, OnStream, Owner, WaitKind, Work};
 use jetlag::record::{
-    Activity, ActivityBatch, Definition, Event, FrameRecord, Manifest, Outcome, Phase, PhaseSpec, RunWriter,
+    Activity, ActivityBatch, Definition, Event, FrameRecord, Manifest, Phase, PhaseSpec, RunWriter,
     SCHEMA_MAJOR, SCHEMA_MINOR, Stage, TenantManifest, TraceRecord,
 };
 use jetlag::scenario::{BackendChoice, Scenario, Tenant};
@@ -49,21 +49,11 @@ fn frame(phase: Phase, sequence: u64, at: i64) -> Event {
     let mut stages = [None; 8];
     stages[Stage::Preprocess as usize] = Some(Nanos::from_micros(100));
     Event::Frame(FrameRecord {
-        tenant: 0,
         phase,
-        warmup: false,
-        outcome: Outcome::Completed,
         sequence,
         source_index: sequence,
-        released: Stamp(at),
-        started: Stamp(at),
-        finished: Stamp(at) + Nanos::from_micros(1_000),
-        lateness: Nanos::ZERO,
         stages,
-        deadline: None,
-        detections: 0,
-        input_size: 0,
-        submission: None,
+        ..FrameRecord::completed(Stamp(at), Stamp(at) + Nanos::from_micros(1_000))
     })
 }
 

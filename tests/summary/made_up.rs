@@ -6,8 +6,8 @@ use crate::common::planned::Planned as _;
 use jetlag::analysis::compare::{RunSample, RunSampler};
 use jetlag::analysis::{Summarizer, Summary};
 use jetlag::record::{
-    EndReason, Event, FrameRecord, Manifest, OVERHEAD_TENANT, Outcome, Phase, PhaseRecord, SampleRecord,
-    Stage, Subject, TenantManifest,
+    EndReason, Event, FrameRecord, Manifest, OVERHEAD_TENANT, Phase, PhaseRecord, SampleRecord, Stage,
+    Subject, TenantManifest,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, Overload, Release, Scenario, Sharing, SourceSpec,
@@ -107,21 +107,10 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
 pub(crate) fn frame(sequence: u64, at: Nanos, waited: Nanos, service: Nanos) -> FrameRecord {
     let released = START + at;
     FrameRecord {
-        tenant: 0,
-        phase: Phase::Together,
-        warmup: false,
-        outcome: Outcome::Completed,
         sequence,
         source_index: sequence,
-        released,
         started: released + waited,
-        finished: released + waited + service,
-        lateness: Nanos::ZERO,
-        stages: [None; 8],
-        deadline: None,
-        detections: 0,
-        input_size: 0,
-        submission: None,
+        ..FrameRecord::completed(released, released + waited + service)
     }
 }
 

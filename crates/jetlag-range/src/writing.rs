@@ -254,7 +254,6 @@ impl Progress {
         }
         FrameRecord {
             tenant,
-            phase: Phase::Together,
             warmup,
             outcome: if failed {
                 Outcome::Failed
@@ -263,15 +262,10 @@ impl Progress {
             },
             sequence: index,
             source_index: index,
-            released: due,
             started: from,
-            finished: to,
-            lateness: Nanos::ZERO,
             stages,
             deadline: self.tenant.deadline,
-            detections: 0,
-            input_size: 0,
-            submission: None,
+            ..FrameRecord::completed(due, to)
         }
     }
 }

@@ -122,6 +122,28 @@ impl Submission {
 }
 
 impl FrameRecord {
+    /// A completed frame of the first tenant's measurement that was served from its release on. Of the rest nothing is known: no
+    /// stages, deadline or submission, and zero elsewhere.
+    pub const fn completed(released: Stamp, finished: Stamp) -> FrameRecord {
+        FrameRecord {
+            tenant: 0,
+            phase: Phase::Together,
+            warmup: false,
+            outcome: Outcome::Completed,
+            sequence: 0,
+            source_index: 0,
+            released,
+            started: released,
+            finished,
+            lateness: Nanos::ZERO,
+            stages: [None; 8],
+            deadline: None,
+            detections: 0,
+            input_size: 0,
+            submission: None,
+        }
+    }
+
     /// Response time: `finished − released`.
     pub fn response(&self) -> Nanos {
         self.finished - self.released

@@ -16,10 +16,9 @@ use crate::record::activity::Work;
 use crate::record::writer::RunWriter;
 use crate::record::{
     APPLICATION_BACKEND, ActivityBatch, ApplicationTenant, Device, EndReason, FrameRecord, LogRecord,
-    Manifest, Outcome, Phase, PhaseRecord, PhaseSpec, SCHEMA_MINOR, Subject, TRACED_FACT, TenantManifest,
-    TraceRecord,
+    Manifest, Phase, PhaseRecord, PhaseSpec, SCHEMA_MINOR, Subject, TRACED_FACT, TenantManifest, TraceRecord,
 };
-use crate::units::{Nanos, Stamp};
+use crate::units::Stamp;
 
 /// Activities of one message.
 const BATCH: usize = 4096;
@@ -342,20 +341,11 @@ impl Recording {
 fn frame(batch: &Batch, index: u64, tenant: u16, warmup: u64) -> FrameRecord {
     FrameRecord {
         tenant,
-        phase: Phase::Together,
         warmup: index < warmup,
-        outcome: Outcome::Completed,
         sequence: index,
         source_index: index,
-        released: batch.from,
-        started: batch.from,
-        finished: batch.to,
-        lateness: Nanos::ZERO,
         stages: batch.stages,
-        deadline: None,
-        detections: 0,
-        input_size: 0,
-        submission: None,
+        ..FrameRecord::completed(batch.from, batch.to)
     }
 }
 

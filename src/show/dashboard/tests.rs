@@ -73,24 +73,14 @@ fn tenants(names: &[&str]) -> LiveView {
             let dropped = number == 1 && i % 100 == 99;
             view.frame(&FrameRecord {
                 tenant: number as u16,
-                phase: Phase::Together,
-                warmup: false,
                 outcome: if dropped {
                     Outcome::Dropped
                 } else {
                     Outcome::Completed
                 },
                 sequence: i as u64,
-                source_index: 0,
-                released,
-                started: released,
-                finished: released + response,
-                lateness: Nanos::ZERO,
-                stages: [None; 8],
                 deadline: (number % 3 != 2).then(|| Nanos::from_millis(30)),
-                detections: 0,
-                input_size: 0,
-                submission: None,
+                ..FrameRecord::completed(released, released + response)
             });
         }
     }
@@ -389,24 +379,13 @@ fn any_view() -> impl Strategy<Value = LiveView> {
                 let released = Stamp(at * 100_000_000);
                 view.frame(&FrameRecord {
                     tenant,
-                    phase: Phase::Together,
-                    warmup: false,
                     outcome: if dropped {
                         Outcome::Dropped
                     } else {
                         Outcome::Completed
                     },
-                    sequence: 0,
-                    source_index: 0,
-                    released,
-                    started: released,
-                    finished: released + Nanos::from_millis(response),
-                    lateness: Nanos::ZERO,
-                    stages: [None; 8],
                     deadline: (response % 2 == 0).then(|| Nanos::from_millis(response % 50)),
-                    detections: 0,
-                    input_size: 0,
-                    submission: None,
+                    ..FrameRecord::completed(released, released + Nanos::from_millis(response))
                 });
             }
             for ((signal, unit), value) in signals.iter().zip(values) {

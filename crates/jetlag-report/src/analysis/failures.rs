@@ -101,20 +101,9 @@ mod tests {
     fn failed(tenant: u16, at: i64) -> FrameRecord {
         FrameRecord {
             tenant,
-            phase: Phase::Together,
             warmup: true,
             outcome: Outcome::Failed,
-            sequence: 0,
-            source_index: 0,
-            released: Stamp(0),
-            started: Stamp(0),
-            finished: Stamp(at),
-            lateness: Nanos::ZERO,
-            stages: [None; 8],
-            deadline: None,
-            detections: 0,
-            input_size: 0,
-            submission: None,
+            ..FrameRecord::completed(Stamp(0), Stamp(at))
         }
     }
 

@@ -246,23 +246,7 @@ mod tests {
     #[test]
     fn a_quantile_is_shown_only_where_the_latest_frames_support_it() {
         let mut view = LiveView::new("x".into(), &["camera"]);
-        let mut frame = FrameRecord {
-            tenant: 0,
-            phase: Phase::Together,
-            warmup: false,
-            outcome: Outcome::Completed,
-            sequence: 0,
-            source_index: 0,
-            released: Stamp(0),
-            started: Stamp(0),
-            finished: Stamp(0),
-            lateness: Nanos::ZERO,
-            stages: [None; 8],
-            deadline: None,
-            detections: 0,
-            input_size: 0,
-            submission: None,
-        };
+        let mut frame = FrameRecord::completed(Stamp(0), Stamp(0));
         for i in 0..100 {
             frame.released = Stamp(i * 33_000_000);
             frame.finished = frame.released + Nanos::from_millis(10);
@@ -333,23 +317,7 @@ mod tests {
 
     fn frame(finished_ms: i64, response_ms: i64) -> FrameRecord {
         let finished = Stamp(finished_ms * 1_000_000);
-        FrameRecord {
-            tenant: 0,
-            phase: Phase::Together,
-            warmup: false,
-            outcome: Outcome::Completed,
-            sequence: 0,
-            source_index: 0,
-            released: finished - Nanos::from_millis(response_ms),
-            started: finished - Nanos::from_millis(response_ms),
-            finished,
-            lateness: Nanos::ZERO,
-            stages: [None; 8],
-            deadline: None,
-            detections: 0,
-            input_size: 0,
-            submission: None,
-        }
+        FrameRecord::completed(finished - Nanos::from_millis(response_ms), finished)
     }
 
     #[test]

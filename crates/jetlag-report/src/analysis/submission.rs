@@ -153,28 +153,16 @@ mod tests {
     use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
-    use crate::record::{Outcome, Phase, Submission};
+    use crate::record::Submission;
     use crate::units::Stamp;
 
     fn frame(compute: i64, submission: Option<Submission>) -> FrameRecord {
         let mut stages = [None; 8];
         stages[Stage::Compute as usize] = Some(Nanos(compute));
         FrameRecord {
-            tenant: 0,
-            phase: Phase::Together,
-            warmup: false,
-            outcome: Outcome::Completed,
-            sequence: 0,
-            source_index: 0,
-            released: Stamp(0),
-            started: Stamp(0),
-            finished: Stamp(compute),
-            lateness: Nanos::ZERO,
             stages,
-            deadline: None,
-            detections: 0,
-            input_size: 0,
             submission,
+            ..FrameRecord::completed(Stamp(0), Stamp(compute))
         }
     }
 

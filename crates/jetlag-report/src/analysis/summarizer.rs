@@ -406,19 +406,7 @@ mod tests {
         FrameRecord {
             tenant,
             phase,
-            warmup: false,
-            outcome: Outcome::Completed,
-            sequence: 0,
-            source_index: 0,
-            released: Stamp(0),
-            started: Stamp(0),
-            finished: Stamp(10),
-            lateness: Nanos::ZERO,
-            stages: [None; 8],
-            deadline: None,
-            detections: 0,
-            input_size: 0,
-            submission: None,
+            ..FrameRecord::completed(Stamp(0), Stamp(10))
         }
     }
 

@@ -390,21 +390,12 @@ mod tests {
         stages[Stage::Acquire as usize] = Some(Nanos(3));
         stages[Stage::Compute as usize] = Some(Nanos(5));
         FrameRecord {
-            tenant: 0,
-            phase: Phase::Together,
-            warmup: false,
-            outcome: Outcome::Completed,
             sequence,
             source_index: sequence,
-            released: Stamp(100),
             started: Stamp(100) + lateness,
-            finished: Stamp(200) + lateness,
             lateness,
             stages,
-            deadline: None,
-            detections: 0,
-            input_size: 0,
-            submission: None,
+            ..FrameRecord::completed(Stamp(100), Stamp(200) + lateness)
         }
     }
 

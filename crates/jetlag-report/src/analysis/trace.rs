@@ -106,25 +106,12 @@ impl Nesting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Outcome, Phase};
 
     fn frame(stages: [Option<i64>; 8], finished: i64) -> FrameRecord {
         FrameRecord {
-            tenant: 0,
-            phase: Phase::Together,
-            warmup: false,
-            outcome: Outcome::Completed,
-            sequence: 0,
-            source_index: 0,
-            released: Stamp(50),
             started: Stamp(100),
-            finished: Stamp(finished),
-            lateness: Nanos::ZERO,
             stages: stages.map(|took| took.map(Nanos)),
-            deadline: None,
-            detections: 0,
-            input_size: 0,
-            submission: None,
+            ..FrameRecord::completed(Stamp(50), Stamp(finished))
         }
     }
 

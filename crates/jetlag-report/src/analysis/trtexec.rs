@@ -440,21 +440,8 @@ mod tests {
                 with.iter()
                     .for_each(|&stage| stages[stage as usize] = Some(Nanos(250_000)));
                 let frame = FrameRecord {
-                    tenant: 0,
-                    phase: Phase::Together,
-                    warmup: false,
-                    outcome: Outcome::Completed,
-                    sequence: 0,
-                    source_index: 0,
-                    released: Stamp(0),
-                    started: Stamp(0),
-                    finished: Stamp(9_000_000),
-                    lateness: Nanos::ZERO,
                     stages,
-                    deadline: None,
-                    detections: 0,
-                    input_size: 0,
-                    submission: None,
+                    ..FrameRecord::completed(Stamp(0), Stamp(9_000_000))
                 };
                 gatherer.push(&Event::Frame(frame), 0);
             }

@@ -303,20 +303,10 @@ mod tests {
         let stamp = |ms: i64| Stamp(ms * 1_000_000);
         FrameRecord {
             tenant,
-            phase: Phase::Together,
-            warmup: false,
-            outcome: Outcome::Completed,
             sequence,
             source_index: sequence,
-            released: stamp(released),
             started: stamp(started),
-            finished: stamp(finished),
-            lateness: Nanos::ZERO,
-            stages: [None; 8],
-            deadline: None,
-            detections: 0,
-            input_size: 0,
-            submission: None,
+            ..FrameRecord::completed(stamp(released), stamp(finished))
         }
     }
 

@@ -198,7 +198,7 @@ mod tests {
 
     use super::*;
     use crate::analysis::dependence::Dependence;
-    use crate::record::{Outcome, Phase};
+
     use crate::units::Stamp;
 
     fn frame(sequence: u64, lateness: i64, wait: i64, stages: [Option<i64>; 8], wakeup: i64) -> FrameRecord {
@@ -206,21 +206,11 @@ mod tests {
         let started = released + Nanos(lateness + wait);
         let staged: i64 = stages.iter().flatten().sum();
         FrameRecord {
-            tenant: 0,
-            phase: Phase::Together,
-            warmup: false,
-            outcome: Outcome::Completed,
             sequence,
-            source_index: 0,
-            released,
             started,
-            finished: started + Nanos(staged + wakeup),
             lateness: Nanos(lateness),
             stages: stages.map(|stage| stage.map(Nanos)),
-            deadline: None,
-            detections: 0,
-            input_size: 0,
-            submission: None,
+            ..FrameRecord::completed(released, started + Nanos(staged + wakeup))
         }
     }
 

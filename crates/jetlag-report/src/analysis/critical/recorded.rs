@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Member;
 use crate::analysis::traced::TracedPhase;
 use crate::record::activity::{Direction, Interface, MemoryKind, OnStream, Owner, WaitKind, Work};
-use crate::record::{Activity, Definition, FrameRecord, Outcome, Phase, PhaseSpec, Stage, TraceRecord};
+use crate::record::{Activity, Definition, FrameRecord, Phase, PhaseSpec, Stage, TraceRecord};
 use crate::units::{Nanos, Stamp};
 
 /// A traced phase that is made by hand or by a simulator; names are numbered as they come.
@@ -187,19 +187,10 @@ impl Recorded {
         self.phase.frames.push(FrameRecord {
             tenant: owner.tenant.unwrap(),
             phase: Phase::Other(1),
-            warmup: false,
-            outcome: Outcome::Completed,
             sequence: owner.frame.unwrap(),
-            source_index: 0,
-            released: Stamp(released),
             started: Stamp(started),
-            finished: Stamp(finished),
-            lateness: Nanos::ZERO,
             stages,
-            deadline: None,
-            detections: 0,
-            input_size: 0,
-            submission: None,
+            ..FrameRecord::completed(Stamp(released), Stamp(finished))
         });
     }
 

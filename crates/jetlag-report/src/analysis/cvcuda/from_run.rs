@@ -393,21 +393,11 @@ mod tests {
                 }
                 gathered.frame(
                     &FrameRecord {
-                        tenant: 0,
-                        phase: Phase::Together,
-                        warmup: false,
-                        outcome: Outcome::Completed,
                         sequence: n,
                         source_index: n,
-                        released: Stamp(0),
                         started: Stamp(n as i64 * 10_000_000),
-                        finished: Stamp(n as i64 * 10_000_000 + 6_000_000),
-                        lateness: Nanos::ZERO,
                         stages,
-                        deadline: None,
-                        detections: 0,
-                        input_size: 0,
-                        submission: None,
+                        ..FrameRecord::completed(Stamp(0), Stamp(n as i64 * 10_000_000 + 6_000_000))
                     },
                     None,
                 );
@@ -445,21 +435,8 @@ mod tests {
         ] {
             gathered.frame(
                 &FrameRecord {
-                    tenant: 0,
-                    phase: Phase::Together,
-                    warmup: false,
                     outcome,
-                    sequence: 0,
-                    source_index: 0,
-                    released: Stamp(0),
-                    started: Stamp(0),
-                    finished: Stamp(1_000_000),
-                    lateness: Nanos::ZERO,
-                    stages: [None; 8],
-                    deadline: None,
-                    detections: 0,
-                    input_size: 0,
-                    submission: None,
+                    ..FrameRecord::completed(Stamp(0), Stamp(1_000_000))
                 },
                 None,
             );

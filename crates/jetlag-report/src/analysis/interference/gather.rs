@@ -436,21 +436,9 @@ mod tests {
         let mut phases = Phases::default();
         for (sequence, micros) in [0, 999, 1_000, 1_001, 5_000].into_iter().enumerate() {
             let frame = FrameRecord {
-                tenant: 0,
-                phase: Phase::Together,
-                warmup: false,
-                outcome: Outcome::Completed,
                 sequence: sequence as u64,
-                source_index: 0,
-                released: Stamp(0),
-                started: Stamp(0),
-                finished: Stamp(10),
                 lateness: Nanos::from_micros(micros),
-                stages: [None; 8],
-                deadline: None,
-                detections: 0,
-                input_size: 0,
-                submission: None,
+                ..FrameRecord::completed(Stamp(0), Stamp(10))
             };
             phases.frame(&frame, Nanos::from_millis(1), true);
             // A frame that the end of the run cut off counts where it had missed its deadline by then.

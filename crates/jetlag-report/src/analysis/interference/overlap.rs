@@ -374,7 +374,7 @@ fn is_fixed(arrival: Arrival) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{FrameRecord, Outcome, Phase};
+    use crate::record::FrameRecord;
     use crate::scenario::{BackendChoice, Tenant};
 
     fn span(started: i64, finished: i64) -> Span {
@@ -464,20 +464,7 @@ mod tests {
             for tenant in 0..number {
                 let frame = FrameRecord {
                     tenant,
-                    phase: Phase::Together,
-                    warmup: false,
-                    outcome: Outcome::Completed,
-                    sequence: 0,
-                    source_index: 0,
-                    released: Stamp(0),
-                    started: Stamp(0),
-                    finished: Stamp(1_000),
-                    lateness: Nanos::ZERO,
-                    stages: [None; 8],
-                    deadline: None,
-                    detections: 0,
-                    input_size: 0,
-                    submission: None,
+                    ..FrameRecord::completed(Stamp(0), Stamp(1_000))
                 };
                 phases.frame(&frame, Nanos::ZERO, true);
             }

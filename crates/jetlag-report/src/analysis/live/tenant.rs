@@ -233,21 +233,8 @@ mod tests {
     fn frame(finished_ms: i64, response_ms: i64) -> FrameRecord {
         let finished = Stamp(finished_ms * 1_000_000);
         FrameRecord {
-            tenant: 0,
-            phase: Phase::Together,
-            warmup: false,
-            outcome: Outcome::Completed,
-            sequence: 0,
-            source_index: 0,
-            released: finished - Nanos::from_millis(response_ms),
-            started: finished - Nanos::from_millis(response_ms),
-            finished,
-            lateness: Nanos::ZERO,
-            stages: [None; 8],
             deadline: Some(Nanos::from_millis(20)),
-            detections: 0,
-            input_size: 0,
-            submission: None,
+            ..FrameRecord::completed(finished - Nanos::from_millis(response_ms), finished)
         }
     }
 

@@ -4,7 +4,7 @@
 use super::super::watch::Watch;
 use super::told::share_in_words;
 use super::*;
-use crate::record::{Device, Outcome, Phase, SampleRecord};
+use crate::record::{Device, SampleRecord};
 
 const MS: i64 = 1_000_000;
 
@@ -22,20 +22,10 @@ fn span(started: i64, finished: i64) -> Span {
 fn frame(tenant: u16, sequence: u64, [released, started, finished]: [i64; 3]) -> FrameRecord {
     FrameRecord {
         tenant,
-        phase: Phase::Together,
-        warmup: false,
-        outcome: Outcome::Completed,
         sequence,
         source_index: sequence,
-        released: stamp(released),
         started: stamp(started),
-        finished: stamp(finished),
-        lateness: Nanos::ZERO,
-        stages: [None; 8],
-        deadline: None,
-        detections: 0,
-        input_size: 0,
-        submission: None,
+        ..FrameRecord::completed(stamp(released), stamp(finished))
     }
 }
 

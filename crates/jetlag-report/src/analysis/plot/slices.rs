@@ -84,26 +84,12 @@ mod tests {
     use super::super::cells::{MOST_CELLS, NARROWEST};
     use super::super::coarser;
     use super::*;
-    use crate::record::Phase;
 
     fn frame(released_ms: i64, response_us: i64) -> FrameRecord {
         let released = Stamp(released_ms * 1_000_000);
         FrameRecord {
-            tenant: 0,
-            phase: Phase::Together,
-            warmup: false,
-            outcome: Outcome::Completed,
-            sequence: 0,
-            source_index: 0,
-            released,
-            started: released,
-            finished: released + Nanos::from_micros(response_us),
-            lateness: Nanos::ZERO,
-            stages: [None; 8],
             deadline: Some(Nanos::from_millis(33)),
-            detections: 0,
-            input_size: 0,
-            submission: None,
+            ..FrameRecord::completed(released, released + Nanos::from_micros(response_us))
         }
     }
 

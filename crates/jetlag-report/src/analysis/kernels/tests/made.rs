@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use crate::analysis::{Summarizer, Summary};
 use crate::record::activity::{Direction, Interface, MemoryKind, OnStream, Owner, WaitKind, Work};
 use crate::record::{
-    Activity, ActivityBatch, Definition, EndReason, Event, FrameRecord, Launch, Manifest, Outcome, Phase,
-    PhaseRecord, PhaseSpec, Submission, TenantManifest, TraceRecord,
+    Activity, ActivityBatch, Definition, EndReason, Event, FrameRecord, Launch, Manifest, Phase, PhaseRecord,
+    PhaseSpec, Submission, TenantManifest, TraceRecord,
 };
 use crate::scenario::{BackendChoice, Scenario, Tenant};
 use crate::units::{Nanos, Stamp};
@@ -281,21 +281,11 @@ fn frame(tenant: u16, phase: Phase, sequence: u64, released: i64, finished: i64)
     FrameRecord {
         tenant,
         phase,
-        warmup: false,
-        outcome: Outcome::Completed,
         sequence,
-        source_index: 0,
-        released: us(released),
-        started: us(released),
-        finished: us(finished),
-        lateness: Nanos::ZERO,
-        stages: [None; 8],
-        deadline: None,
-        detections: 0,
-        input_size: 0,
         submission: Some(Submission {
             took: Nanos::from_micros(50),
             in_compute: None,
         }),
+        ..FrameRecord::completed(us(released), us(finished))
     }
 }

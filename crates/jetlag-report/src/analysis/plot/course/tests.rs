@@ -8,20 +8,11 @@ fn ms(ms: i64) -> Stamp {
 fn frame(tenant: u16, sequence: u64, [released, started, finished]: [i64; 3]) -> FrameRecord {
     FrameRecord {
         tenant,
-        phase: Phase::Together,
-        warmup: false,
-        outcome: Outcome::Completed,
         sequence,
         source_index: sequence,
-        released: ms(released),
         started: ms(started),
-        finished: ms(finished),
-        lateness: Nanos::ZERO,
-        stages: [None; 8],
         deadline: Some(Nanos::from_millis(50)),
-        detections: 0,
-        input_size: 0,
-        submission: None,
+        ..FrameRecord::completed(ms(released), ms(finished))
     }
 }
 
