@@ -105,9 +105,9 @@ export CARGO_ENCODED_RUSTFLAGS=$flags
 if [ "${#command[@]}" -gt 0 ]; then
   exec "${build[0]}" "${command[@]}" "${to[@]}"
 fi
-"${build[@]}" "${to[@]}" --bin jetlag --profile "$profile" --locked "${features[@]}"
-# What `jetlag trace` has loaded into other programs; it lies beside the binary.
-"${build[@]}" "${to[@]}" --package jetlag-inject --lib --profile "$profile" --locked
+# In one call, so that both are made of the same libraries: `jetlag trace` has the second loaded into other programs, and it lies
+# beside the binary.
+"${build[@]}" "${to[@]}" --package jetlag --bin jetlag --package jetlag-inject --lib --profile "$profile" --locked "${features[@]}"
 cd "$root"
 [ "$profile" = dev ] && profile=debug
 built=${CARGO_TARGET_DIR:-target}/$target/$profile/jetlag
