@@ -163,7 +163,7 @@ pub(super) fn sensors(summary: &Summary, prefix: &str) -> Option<Section> {
     let mut blocks = Vec::new();
     for group in groups(summary) {
         let head = ["", "#mean", "#median", "#p95", "#lowest", "#highest", "source"];
-        let mut table = Table::new(&format!("{}, {}", group.title, group.unit), &head);
+        let mut table = Table::new(format!("{}, {}", group.title, group.unit), &head);
         for sensor in &group.sensors {
             table.row(vec![
                 cell(&sensor.signal),
