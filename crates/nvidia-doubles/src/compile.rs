@@ -2,11 +2,11 @@
 //! own and then renamed: several test programs may do this at the same time.
 
 use std::collections::hash_map::DefaultHasher;
+use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::machine;
@@ -159,27 +159,32 @@ pub fn program(source: &Path, headers: &[PathBuf]) -> Option<PathBuf> {
     Some(made.unwrap_or_else(|why| panic!("{why}")).join(name))
 }
 
-/// The folder of this key; made by `make` if it is not there yet.
+/// The folder of this key; made by `make` if it is not there yet. Who wants the same meanwhile, in this program or another, waits:
+/// compiling it takes a minute of a processor.
 pub(crate) fn once(key: &str, make: impl FnOnce(&Path) -> Result<(), String>) -> Result<PathBuf, String> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
     let root = machine::target().join("tmp/double");
     let ready = root.join(key);
     if ready.is_dir() {
         return Ok(ready);
     }
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let work = root.join(format!("unfinished-{}-{number}-{key}", std::process::id()));
-    std::fs::create_dir_all(&work).map_err(|e| format!("{}: {e}", work.display()))?;
-    let made = make(&work).and_then(|()| match std::fs::rename(&work, &ready) {
-        // Another test program was quicker: its folder is as good.
-        Err(_) if ready.is_dir() => Ok(()),
-        Err(e) => Err(format!("{}: {e}", ready.display())),
-        Ok(()) => Ok(()),
-    });
-    if work.is_dir() {
-        let _ = std::fs::remove_dir_all(&work);
+    let said = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+    let work = root.join(format!("unfinished-{key}"));
+    std::fs::create_dir_all(&root).map_err(|e| said(&root, e))?;
+    let name = root.join(format!("{key}.lock"));
+    // Given back where it is dropped.
+    let lock = File::create(&name).map_err(|e| said(&name, e))?;
+    lock.lock().map_err(|e| said(&name, e))?;
+    if ready.is_dir() {
+        return Ok(ready);
     }
-    made.map(|()| ready)
+    // What somebody left who was killed.
+    if work.is_dir() {
+        std::fs::remove_dir_all(&work).map_err(|e| said(&work, e))?;
+    }
+    std::fs::create_dir_all(&work).map_err(|e| said(&work, e))?;
+    make(&work)?;
+    std::fs::rename(&work, &ready).map_err(|e| said(&ready, e))?;
+    Ok(ready)
 }
 
 /// The C++ compiler with the flags of everything that is compiled here.
