@@ -25,6 +25,7 @@ use jetlag::detector::camera::Fit;
 use jetlag::detector::camera::fit::{Align, FitSpec, Letterbox, Rounding};
 use jetlag::detector::camera::preprocess::{CameraPreprocess, Colour, InputFormat, Layout};
 use jetlag::detector::{Box2d, Detection, Place, spec};
+use jetlag::scenario::Reading;
 use jetlag::source::{Content, Frame, Image, images};
 use jetlag::tensor::HostTensor;
 use nvidia_doubles::machine;
@@ -67,7 +68,8 @@ fn load(spec_name: &str, folder: &Path) -> Pipeline {
 fn frame_of(path: &Path) -> Frame {
     let folder = tempfile::tempdir().unwrap();
     std::fs::copy(path, folder.path().join(path.file_name().unwrap())).unwrap();
-    frame_at(&mut images::open(folder.path(), false, 64).unwrap(), 0)
+    let listed = images::open(folder.path(), false, 64).unwrap();
+    frame_at(&mut listed.read(Reading::default()).unwrap(), 0)
 }
 
 fn image_of(frame: &Frame) -> &Image {

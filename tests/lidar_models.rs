@@ -18,7 +18,7 @@ use jetlag::detector::lidar::encode::CELLS;
 use jetlag::detector::lidar::nms::Suppress;
 use jetlag::detector::spec::{self, DetectorSpec};
 use jetlag::detector::{Box3d, Detection, Place};
-use jetlag::scenario::PointFormat;
+use jetlag::scenario::{PointFormat, Reading};
 use jetlag::source::{Content, Frame, points};
 use jetlag::tensor::{ElementType, Shape, TensorSet};
 use nvidia_doubles::machine;
@@ -39,9 +39,9 @@ fn kitti_car(backbone: &str) -> LidarSpec {
 
 /// A sweep through the source that users have, from among the others of its folder.
 fn sweep(path: &Path) -> Frame {
-    let mut source = points::open(path.parent().unwrap(), false, PointFormat::Kitti, 4_000_000).unwrap();
-    let index = source.files().iter().position(|file| file == path).unwrap();
-    frame_at(&mut source, index)
+    let folder = points::open(path.parent().unwrap(), false, PointFormat::Kitti, 4_000_000).unwrap();
+    let index = folder.files().iter().position(|file| file == path).unwrap();
+    frame_at(&mut folder.read(Reading::default()).unwrap(), index)
 }
 
 fn number(json: &Json) -> f64 {

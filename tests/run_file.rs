@@ -13,6 +13,7 @@ mod compression;
 mod disk;
 mod edges;
 pub(crate) mod made;
+mod newer;
 mod python;
 mod versions;
 

@@ -164,6 +164,7 @@ impl World {
             machine: BTreeMap::new(),
             anchor: Stamp(0),
             anchor_unix_ns: 0,
+            unknown: Vec::new(),
             subject: Subject::from(Scenario {
                 name: "truth".to_owned(),
                 duration: Nanos::from_secs(self.seconds),
@@ -247,7 +248,7 @@ impl World {
             depth: member.depth,
             frames: None,
             seed,
-            captured: Vec::new(),
+            timeline: None,
             length: None,
         }
     }

@@ -43,9 +43,12 @@ pub struct SelftestArgs {
     /// Run only these checks; may be repeated.
     #[arg(long, value_enum, value_name = "GROUP", requires = "selftest")]
     pub only: Vec<SelftestGroup>,
-    /// Time limit of the self-test [default: 10min].
+    /// Time limit of the whole self-test [default: 10min, times --patience].
     #[arg(long, value_name = "DURATION", requires = "selftest")]
     pub within: Option<String>,
+    /// Multiply every time limit by N: for a machine that is slow or busy.
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "selftest", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub patience: u32,
     /// When to test locking and restoring the clocks, for three seconds; needs root.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t, requires = "selftest")]
     pub clocks: ClocksWhen,

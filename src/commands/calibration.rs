@@ -9,7 +9,9 @@ use crate::backend::cpu::CpuBackend;
 use crate::backend::tensorrt::calibrate::{FrameError, Frames};
 use crate::backend::{Backend, Slot};
 use crate::detector::{Carry, Detector, Preprocess};
-use crate::scenario::{self, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, ResolveEnv, Sensor, SourceSpec};
+use crate::scenario::{
+    self, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Reading, ResolveEnv, Sensor, SourceSpec,
+};
 use crate::source::{ContentKind, Frame, Source};
 
 /// Scenes of the synthetic source, made before the first is used.
@@ -67,12 +69,14 @@ fn spec(text: &str, kind: ContentKind) -> Result<SourceSpec, WrongUse> {
             path,
             repeat: false,
             max_megapixels: MAX_MEGAPIXELS,
+            reading: Reading::default(),
         }),
         _ if path.is_dir() => Ok(SourceSpec::Points {
             path,
             repeat: false,
             format: PointFormat::Kitti,
             max_points: MAX_POINTS,
+            reading: Reading::default(),
         }),
         _ if text.contains('(') => from_ron(text),
         _ => Err(WrongUse(format!(

@@ -22,7 +22,7 @@ use crate::backend::{Backend, Slot};
 use crate::cli::{EvalArgs, Format};
 use crate::detector::eval::{Counts, Evaluation, FrameTruth, Truth};
 use crate::detector::{Box3d, Carry, Detection, Detector, Place};
-use crate::scenario::{DetectorRef, MAX_MEGAPIXELS, MAX_POINTS, PointFormat};
+use crate::scenario::{DetectorRef, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Reading};
 use crate::source::kitti::{self, Label};
 use crate::source::{Content, ContentKind, Frame, Source, SourceError, images, points};
 
@@ -51,14 +51,20 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
     // The labels of a frame have its file's name: the source's own list says which that is.
     let (files, mut source): (Vec<PathBuf>, Box<dyn Source>) = match detector.input {
         ContentKind::Image => {
-            let source =
+            let folder =
                 images::open(&args.data.join("image_2"), false, MAX_MEGAPIXELS).map_err(not_kitti)?;
-            (source.files().to_vec(), Box::new(source))
+            (
+                folder.files().to_vec(),
+                Box::new(folder.read(Reading::default())?),
+            )
         }
         _ => {
-            let source = points::open(&args.data.join("velodyne"), false, PointFormat::Kitti, MAX_POINTS)
+            let folder = points::open(&args.data.join("velodyne"), false, PointFormat::Kitti, MAX_POINTS)
                 .map_err(not_kitti)?;
-            (source.files().to_vec(), Box::new(source))
+            (
+                folder.files().to_vec(),
+                Box::new(folder.read(Reading::default())?),
+            )
         }
     };
     let most = args.limit.unwrap_or(usize::MAX);

@@ -355,6 +355,7 @@ impl Live {
             measured_to: plan.measured_from,
             reason: EndReason::Failed,
             lost_records: 0,
+            sampled: None,
         };
         let name = self.runner.name.clone();
         let (gate, tenant) = (self.runner.gate.clone(), self.runner.tenant);

@@ -550,6 +550,7 @@ impl Recording {
             },
             anchor,
             anchor_unix_ns: unix,
+            unknown: Vec::new(),
         });
         Ok(Recording {
             path: file.path().display().to_string(),

@@ -62,13 +62,15 @@ pub fn source(spec: &SourceSpec) -> Result<Box<dyn Source>, SourceError> {
             path,
             repeat,
             max_megapixels,
-        } => Box::new(images::open(path, *repeat, *max_megapixels)?),
+            reading,
+        } => Box::new(images::open(path, *repeat, *max_megapixels)?.read(*reading)?),
         SourceSpec::Points {
             path,
             repeat,
             format,
             max_points,
-        } => Box::new(points::open(path, *repeat, *format, *max_points)?),
+            reading,
+        } => Box::new(points::open(path, *repeat, *format, *max_points)?.read(*reading)?),
         SourceSpec::Synthetic { sensor, scenes, seed } => {
             Box::new(SyntheticSource::open(*sensor, *seed, *scenes, true))
         }

@@ -39,7 +39,9 @@ impl RunPhase {
             rate: self.rate.map(|(tenant, arrival)| SweptRate {
                 tenant: tenant as u16,
                 hz: match arrival {
-                    Arrival::Periodic { hz, .. } | Arrival::Poisson { hz } => Some(hz),
+                    Arrival::Periodic { hz, .. } | Arrival::Poisson { hz } | Arrival::Sampled { hz, .. } => {
+                        Some(hz)
+                    }
                     Arrival::Closed | Arrival::Replay { .. } => None,
                 },
             }),

@@ -311,5 +311,6 @@ fn failed(plan: PhasePlan, number: usize, measured_to: Stamp, lost_records: u64)
         measured_to,
         reason: EndReason::Failed,
         lost_records,
+        sampled: None,
     }
 }

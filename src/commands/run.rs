@@ -316,6 +316,7 @@ pub(super) fn manifest(scenario: &Scenario, tenants: &[Ready], processes: Option
         machine,
         anchor,
         anchor_unix_ns,
+        unknown: Vec::new(),
     }
 }
 
@@ -356,7 +357,7 @@ fn simulated(
                 depth: tenant.depth,
                 frames: tenant.frames,
                 seed: tenants::seed(scenario, number),
-                captured: source.capture_times().to_vec(),
+                timeline: source.timeline().cloned(),
                 length: source.info().frames,
             })
         })

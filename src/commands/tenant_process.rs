@@ -168,6 +168,7 @@ impl Obedient {
             measured_to: plan.measured_from,
             reason: EndReason::Failed,
             lost_records: 0,
+            sampled: None,
         };
         let run = AssertUnwindSafe(|| {
             self.runner.run(

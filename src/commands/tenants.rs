@@ -71,7 +71,7 @@ pub enum Obstacle {
         yields: ContentKind,
     },
     /// Its source was not recorded at any time.
-    #[error("Replay needs capture times, but its source ({from}) has none; use Periodic(hz: …)")]
+    #[error("Replay and Sampled need capture times, but its source ({from}) has none; use Periodic(hz: …)")]
     NoCaptureTimes {
         /// The source in words.
         from: String,
@@ -259,8 +259,8 @@ fn one(
             yields: info.kind,
         });
     }
-    if matches!(tenant.arrival, Arrival::Replay { .. })
-        && source.as_ref().is_some_and(|s| s.capture_times().is_empty())
+    if matches!(tenant.arrival, Arrival::Replay { .. } | Arrival::Sampled { .. })
+        && source.as_ref().is_some_and(|s| s.timeline().is_none())
     {
         obstacles.push(Obstacle::NoCaptureTimes {
             from: info.as_ref().map_or_else(String::new, |i| i.description.clone()),

@@ -94,6 +94,7 @@ fn give_up(ward: &Ward, frame: FrameRecord, limit: Nanos, run: &Run<'_>) -> ! {
                 false => EndReason::Interrupted,
             },
             lost_records: 0,
+            sampled: None,
         }));
     }
     run.done.store(true, Ordering::Release);

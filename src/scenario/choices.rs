@@ -77,13 +77,13 @@ pub(super) static SOURCES: Choices<'_> = Choices {
         plain("Empty"),
         choice(
             "Images",
-            &["path", "repeat", "max_megapixels"],
+            &["path", "repeat", "max_megapixels", "ahead", "preload"],
             1,
             "Images(\"folder\")",
         ),
         choice(
             "Points",
-            &["path", "repeat", "format", "max_points"],
+            &["path", "repeat", "format", "max_points", "ahead", "preload"],
             1,
             "Points(\"folder\")",
         ),
@@ -103,6 +103,7 @@ pub(super) static ARRIVALS: Choices<'_> = Choices {
         plain("Closed"),
         choice("Periodic", &["hz", "phase", "jitter"], 1, "Periodic(hz: 30)"),
         choice("Poisson", &["hz"], 1, "Poisson(hz: 30)"),
+        choice("Sampled", &["hz", "phase"], 1, "Sampled(hz: 10)"),
         choice("Replay", &["speed"], 1, "Replay(speed: 1.0)"),
     ],
 };

@@ -131,18 +131,27 @@ pub(super) enum SourceFile {
         path: Spot<String>,
         repeat: Read<bool>,
         max_megapixels: Read<u32>,
+        reading: ReadingFile,
     },
     Points {
         path: Spot<String>,
         repeat: Read<bool>,
         format: Read<PointFormat>,
         max_points: Read<u32>,
+        reading: ReadingFile,
     },
     Synthetic {
         sensor: Spot<Sensor>,
         scenes: Read<usize>,
         seed: Read<u64>,
     },
+}
+
+/// How a stored source is to be read.
+#[derive(Debug)]
+pub(super) struct ReadingFile {
+    pub(super) ahead: Read<u32>,
+    pub(super) preload: Read<bool>,
 }
 
 /// What may stand for an arrival process.
@@ -156,6 +165,10 @@ pub(super) enum ArrivalFile {
     },
     Poisson {
         hz: Spot<f64>,
+    },
+    Sampled {
+        hz: Spot<f64>,
+        phase: Read<Nanos>,
     },
     Replay {
         speed: Read<f64>,
@@ -427,23 +440,27 @@ fn source(r: &mut Reader, node: &Node, _: &str) -> Option<SourceFile> {
         "Images" => {
             let repeat = r.optional(&f, "repeat", Reader::flag);
             let max_megapixels = r.optional(&f, "max_megapixels", Reader::whole);
+            let reading = reading(r, &f);
             let path = folder(r, &f, "Images(\"folder\")")?;
             SourceFile::Images {
                 path,
                 repeat,
                 max_megapixels,
+                reading,
             }
         }
         "Points" => {
             let repeat = r.optional(&f, "repeat", Reader::flag);
             let format = r.optional(&f, "format", one_of("format"));
             let max_points = r.optional(&f, "max_points", Reader::whole);
+            let reading = reading(r, &f);
             let path = folder(r, &f, "Points(\"folder\")")?;
             SourceFile::Points {
                 path,
                 repeat,
                 format,
                 max_points,
+                reading,
             }
         }
         "Synthetic" => {
@@ -459,6 +476,13 @@ fn source(r: &mut Reader, node: &Node, _: &str) -> Option<SourceFile> {
         }
         _ => SourceFile::Empty,
     })
+}
+
+fn reading(r: &mut Reader, fields: &Fields<'_>) -> ReadingFile {
+    ReadingFile {
+        ahead: r.optional(fields, "ahead", Reader::whole),
+        preload: r.optional(fields, "preload", Reader::flag),
+    }
 }
 
 fn folder(r: &mut Reader, fields: &Fields<'_>, example: &str) -> Option<Spot<String>> {
@@ -487,6 +511,11 @@ fn arrival(r: &mut Reader, node: &Node, _: &str) -> Option<ArrivalFile> {
         "Poisson" => ArrivalFile::Poisson {
             hz: r.required(&f, "hz", "hz: 30", Reader::rate)?,
         },
+        "Sampled" => {
+            let phase = r.optional(&f, "phase", Reader::duration);
+            let hz = r.required(&f, "hz", "hz: 10", Reader::rate)?;
+            ArrivalFile::Sampled { hz, phase }
+        }
         "Replay" => ArrivalFile::Replay {
             speed: r.optional(&f, "speed", Reader::number),
         },

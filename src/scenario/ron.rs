@@ -6,7 +6,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::{
-    Arrival, BackendChoice, DetectorRef, GpuUse, LatencyModel, Overload, Scenario, SourceSpec, Tenant,
+    Arrival, BackendChoice, DetectorRef, GpuUse, LatencyModel, Overload, Reading, Scenario, SourceSpec,
+    Tenant,
 };
 use crate::units::Nanos;
 
@@ -209,22 +210,33 @@ fn source(source: &SourceSpec) -> String {
             path: folder,
             repeat,
             max_megapixels,
+            reading: how,
         } => format!(
-            "Images(path: {}, repeat: {repeat}, max_megapixels: {max_megapixels})",
-            path(folder)
+            "Images(path: {}, repeat: {repeat}, max_megapixels: {max_megapixels}, {})",
+            path(folder),
+            reading(*how)
         ),
         SourceSpec::Points {
             path: folder,
             repeat,
             format,
             max_points,
+            reading: how,
         } => format!(
-            "Points(path: {}, repeat: {repeat}, format: {format:?}, max_points: {max_points})",
-            path(folder)
+            "Points(path: {}, repeat: {repeat}, format: {format:?}, max_points: {max_points}, {})",
+            path(folder),
+            reading(*how)
         ),
         SourceSpec::Synthetic { sensor, scenes, seed } => {
             format!("Synthetic(sensor: {sensor:?}, scenes: {scenes}, seed: {seed})")
         }
+    }
+}
+
+fn reading(reading: Reading) -> String {
+    match reading {
+        Reading::Ahead { frames } => format!("ahead: {frames}"),
+        Reading::Preload => "preload: true".to_owned(),
     }
 }
 
@@ -237,6 +249,7 @@ fn arrival(arrival: &Arrival) -> String {
             duration(*jitter)
         ),
         Arrival::Poisson { hz } => format!("Poisson(hz: {hz:?})"),
+        Arrival::Sampled { hz, phase } => format!("Sampled(hz: {hz:?}, phase: {})", duration(*phase)),
         Arrival::Replay { speed } => format!("Replay(speed: {speed:?})"),
     }
 }

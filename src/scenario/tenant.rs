@@ -9,12 +9,14 @@ mod detector;
 use crate::units::Nanos;
 use crate::written::{Place, ProblemKind, Read, Reader, Spot, shown};
 
-use super::file::{ArrivalFile, BackendFile, DetectorFile, OverloadFile, SourceFile, TenantFile};
+use super::file::{
+    ArrivalFile, BackendFile, DetectorFile, OverloadFile, ReadingFile, SourceFile, TenantFile,
+};
 use super::gpu;
 use super::rules::{Context, FASTEST_HZ, SLOWEST_HZ, Whole, require};
 use super::{
-    Arrival, BackendChoice, ClockKind, MAX_MEGAPIXELS, MAX_POINTS, Overload, PointFormat, Sensor, SourceSpec,
-    Tenant,
+    Arrival, BackendChoice, ClockKind, MAX_MEGAPIXELS, MAX_POINTS, Overload, PointFormat, Reading, Sensor,
+    SourceSpec, Tenant,
 };
 
 /// Frames in flight take memory each; beyond this a ring hides the lateness that it should show.
@@ -27,6 +29,10 @@ const MOST_SCENES: usize = 4096;
 const MOST_MEGAPIXELS: u32 = 1000;
 /// More points than that are a map.
 const MOST_POINTS: u32 = 100_000_000;
+/// Frames that a stored source reads ahead where nothing is said.
+const AHEAD: u32 = 4;
+/// The most that it may be told to.
+const MOST_AHEAD: u32 = 64;
 
 pub(super) fn resolve_tenant(
     typed: &TenantFile,
@@ -178,6 +184,7 @@ impl One<'_> {
                 path,
                 repeat,
                 max_megapixels,
+                reading,
             } => SourceSpec::Images {
                 path: self
                     .find(&path.value, &path.place, "source", "folder of images", is_dir, r)
@@ -191,12 +198,14 @@ impl One<'_> {
                     "from 1 to 1000, in millions of pixels",
                     r,
                 ),
+                reading: self.reading(reading, r),
             },
             SourceFile::Points {
                 path,
                 repeat,
                 format,
                 max_points,
+                reading,
             } => SourceSpec::Points {
                 path: self
                     .find(
@@ -218,6 +227,7 @@ impl One<'_> {
                     "from 1 to 100000000",
                     r,
                 ),
+                reading: self.reading(reading, r),
             },
             SourceFile::Synthetic { sensor, scenes, seed } => {
                 if let Some(spot) = scenes.given() {
@@ -236,6 +246,34 @@ impl One<'_> {
                     seed: seed.or(self.whole.seed),
                 }
             }
+        }
+    }
+
+    /// How a stored source is read.
+    fn reading(&self, file: &ReadingFile, r: &mut Reader) -> Reading {
+        if let Some(spot) = file.ahead.given() {
+            let ok = spot.value <= MOST_AHEAD;
+            require(
+                r,
+                spot,
+                ok,
+                self.of("ahead"),
+                "from 0 to 64, since they are kept in memory",
+            );
+        }
+        match (file.preload.given(), file.ahead.given()) {
+            (Some(preload), Some(ahead)) if preload.value => {
+                let (what, advice) = (
+                    "with `preload` nothing is left to be read ahead",
+                    "give one of the two",
+                );
+                self.contradiction(r, &ahead.place, "source", what, advice);
+                Reading::Preload
+            }
+            (Some(preload), None) if preload.value => Reading::Preload,
+            _ => Reading::Ahead {
+                frames: file.ahead.or(AHEAD),
+            },
         }
     }
 
@@ -314,13 +352,9 @@ impl One<'_> {
                     let ok = Nanos(spot.value.0.saturating_mul(2)) < period;
                     require(r, spot, ok, self.of("jitter"), &wanted);
                 }
-                if let Some(spot) = phase.given() {
-                    let wanted = format!("before the end of the run, {}", self.whole.end);
-                    require(r, spot, spot.value < self.whole.end, self.of("phase"), &wanted);
-                }
                 Arrival::Periodic {
                     hz: rate,
-                    phase: phase.or(Nanos::ZERO),
+                    phase: self.phase(phase, r),
                     jitter: jitter.or(Nanos::ZERO),
                 }
             }
@@ -335,19 +369,41 @@ impl One<'_> {
                         "from 0.001 to 1000; 1 is as captured",
                     );
                 }
-                let empty = match &self.typed.source {
-                    Read::Wrong => false,
-                    Read::Absent => true,
-                    Read::Given(spot) => matches!(spot.value, SourceFile::Empty),
-                };
-                if empty {
-                    let why = "Replay releases frames at their capture times, but the source Empty has none";
-                    let advice = "use a source that has them, or Periodic(hz: 30)";
-                    self.contradiction(r, place, "arrival", why, advice);
-                }
+                let why = "Replay releases frames at their capture times, but the source Empty has none";
+                self.needs_captures(place, why, r);
                 Arrival::Replay { speed: speed.or(1.0) }
             }
+            ArrivalFile::Sampled { hz, phase } => {
+                let why = "Sampled takes the frame that was captured last, but the source Empty has no capture times";
+                self.needs_captures(place, why, r);
+                Arrival::Sampled {
+                    hz: self.rate(hz, r),
+                    phase: self.phase(phase, r),
+                }
+            }
         }
+    }
+
+    /// Refuses frames without content for what follows their capture times.
+    fn needs_captures(&self, place: &Place, why: &str, r: &mut Reader) {
+        let empty = match &self.typed.source {
+            Read::Wrong => false,
+            Read::Absent => true,
+            Read::Given(spot) => matches!(spot.value, SourceFile::Empty),
+        };
+        if empty {
+            let advice = "use a source that has them, or Periodic(hz: 30)";
+            self.contradiction(r, place, "arrival", why, advice);
+        }
+    }
+
+    /// The first release's offset.
+    fn phase(&self, phase: &Read<Nanos>, r: &mut Reader) -> Nanos {
+        if let Some(spot) = phase.given() {
+            let wanted = format!("before the end of the run, {}", self.whole.end);
+            require(r, spot, spot.value < self.whole.end, self.of("phase"), &wanted);
+        }
+        phase.or(Nanos::ZERO)
     }
 
     fn overload(&self, r: &mut Reader) -> Overload {

@@ -1,16 +1,19 @@
 //! A folder of files as a source: one file a frame, in the order of their names.
 //!
-//! Files are listed once, when the folder is opened, and read whole at each frame (stage *acquire*), into memory that is
-//! used again, so that decoding never waits for the disk. What a file's bytes mean is the affair of its [`FileKind`].
+//! Files are listed once, when the folder is opened, and read whole, into memory that is used again, so that decoding never
+//! waits for the disk. What a file's bytes mean is the affair of its [`FileKind`].
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::{Content, ContentKind, Frame, Source, SourceError, SourceInfo, position_after};
+use super::stored::{About, Store, Stored, Unpack};
+use super::{Content, ContentKind, SourceError};
 use crate::files;
+use crate::scenario::Reading;
 
 /// What the files of a folder hold.
-pub trait FileKind: Send {
+pub trait FileKind: Clone + Send + 'static {
     /// The content that is made of them.
     const CONTENT: ContentKind;
     /// What can be wrong with a file's bytes.
@@ -28,17 +31,16 @@ pub trait FileKind: Send {
     fn decode(&self, file: &Path, bytes: &[u8], content: &mut Content) -> Result<(), Self::Error>;
 }
 
-/// A [`Source`] over the files of a folder.
+/// The files of a folder that are frames.
 #[derive(Debug)]
 pub struct Folder<K> {
     path: PathBuf,
-    files: Vec<PathBuf>,
+    files: Arc<[PathBuf]>,
     kind: K,
-    next: usize,
     repeat: bool,
 }
 
-impl<K> Folder<K> {
+impl<K: FileKind> Folder<K> {
     /// Lists the [`files`] of a folder. With `repeat`, the first follows the last; without, the source ends there.
     pub(super) fn open(
         path: &Path,
@@ -48,10 +50,9 @@ impl<K> Folder<K> {
         wanted: &'static str,
     ) -> Result<Self, SourceError> {
         Ok(Folder {
-            files: files(path, endings, wanted)?,
+            files: files(path, endings, wanted)?.into(),
             path: path.to_owned(),
             kind,
-            next: 0,
             repeat,
         })
     }
@@ -60,37 +61,49 @@ impl<K> Folder<K> {
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
-}
 
-impl<K: FileKind> Source for Folder<K> {
-    fn info(&self) -> SourceInfo {
+    /// The folder as a source, read in this way.
+    ///
+    /// # Errors
+    /// Those of [`Stored::open`].
+    pub fn read(self, reading: Reading) -> Result<Stored, SourceError> {
         let count = self.files.len();
         let [one, several] = K::WORDS;
-        SourceInfo {
+        let word = if count == 1 { one } else { several };
+        let about = About {
             kind: K::CONTENT,
-            frames: (!self.repeat).then_some(count as u64),
-            description: format!(
-                "{count} {} in {}{}",
-                if count == 1 { one } else { several },
-                self.path.display(),
-                if self.repeat { ", repeated" } else { "" }
-            ),
-        }
+            description: format!("{count} {word} in {}", self.path.display()),
+            timeline: None,
+        };
+        let files = Files {
+            files: self.files,
+            kind: self.kind,
+        };
+        Stored::open(
+            Box::new(files.clone()),
+            Box::new(files),
+            about,
+            self.repeat,
+            reading,
+        )
+    }
+}
+
+#[derive(Clone)]
+struct Files<K> {
+    files: Arc<[PathBuf]>,
+    kind: K,
+}
+
+impl<K: FileKind> Store for Files<K> {
+    fn length(&self) -> usize {
+        self.files.len()
     }
 
-    fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {
-        if self.next >= self.files.len() {
-            if !self.repeat {
-                return Ok(false);
-            }
-            self.next = 0;
-        }
-        let path = &self.files[self.next];
-        frame.index = self.next as u64;
-        frame.captured = None;
-        // Counted before reading: the next call goes on with the next file, whatever comes of this one.
-        self.next += 1;
-        frame.raw.clear();
+    fn fetch(&mut self, index: usize, raw: &mut Vec<u8>) -> Result<(), SourceError> {
+        let Some(path) = self.files.get(index) else {
+            return Ok(()); // Not a frame of this source.
+        };
         let unreadable = |error| SourceError::Io {
             path: path.clone(),
             error,
@@ -108,31 +121,22 @@ impl<K: FileKind> Source for Folder<K> {
             });
         }
         // What grows meanwhile is no frame either.
-        let read = file.take(longest).read_to_end(&mut frame.raw);
-        read.map_err(unreadable)?;
-        Ok(true)
+        file.take(longest).read_to_end(raw).map_err(unreadable)?;
+        Ok(())
     }
+}
 
-    fn decode(&mut self, frame: &mut Frame) -> Result<(), SourceError> {
-        let Some(path) = self.files.get(frame.index as usize) else {
+impl<K: FileKind> Unpack for Files<K> {
+    fn unpack(&mut self, index: usize, raw: &[u8], content: &mut Content) -> Result<(), SourceError> {
+        let Some(path) = self.files.get(index) else {
             return Ok(()); // Not a frame of this source.
         };
         self.kind
-            .decode(path, &frame.raw, &mut frame.content)
+            .decode(path, raw, content)
             .map_err(|error| SourceError::BadFile {
                 path: path.clone(),
                 problem: error.to_string(),
             })
-    }
-
-    fn skip(&mut self, frames: u64) -> Result<(), SourceError> {
-        self.next = position_after(self.next, frames, self.files.len(), self.repeat);
-        Ok(())
-    }
-
-    fn rewind(&mut self) -> Result<(), SourceError> {
-        self.next = 0;
-        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ use super::{Content, ContentKind, Image, SourceError};
 pub type ImageFolder = Folder<ImageFile>;
 
 /// A JPEG or a PNG of at most so many pixels.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct ImageFile {
     most_pixels: u64,
 }
@@ -68,13 +68,19 @@ mod tests {
     use image::{Rgb, RgbImage};
 
     use super::*;
+    use crate::scenario::Reading;
+    use crate::source::stored::Stored;
     use crate::source::{Frame, Source};
+
+    fn open(path: &Path, repeat: bool, max_megapixels: u32) -> Result<Stored, SourceError> {
+        super::open(path, repeat, max_megapixels)?.read(Reading::default())
+    }
 
     fn picture() -> RgbImage {
         RgbImage::from_fn(24, 16, |x, y| Rgb([x as u8 * 10, y as u8 * 15, 77]))
     }
 
-    fn read_all(source: &mut ImageFolder, most: usize) -> Vec<(u64, Image)> {
+    fn read_all(source: &mut Stored, most: usize) -> Vec<(u64, Image)> {
         let mut frame = Frame::default();
         let mut seen = Vec::new();
         while seen.len() < most && source.acquire(&mut frame).unwrap() {

@@ -10,9 +10,15 @@ pub mod folder;
 pub mod images;
 pub mod kitti;
 pub mod points;
+pub mod stored;
 pub mod synthetic;
+pub mod timeline;
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use crate::units::Nanos;
+use timeline::Timeline;
 
 /// An 8-bit RGB image, rows packed, top row first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,10 +99,25 @@ pub trait Source: Send {
     fn skip(&mut self, frames: u64) -> Result<(), SourceError>;
     /// Goes back to the first frame, so that every phase of a run sees the same ones.
     fn rewind(&mut self) -> Result<(), SourceError>;
-    /// Capture times of all frames since the first, for `Replay`; empty where none are known.
-    fn capture_times(&self) -> &[Nanos] {
-        &[]
+    /// How often and how long it was waited for since this was last asked, though frames are read ahead.
+    fn take_waits(&mut self) -> Waits {
+        Waits::default()
     }
+    /// When its frames were captured and came, for `Replay`; `None` where that is not known.
+    fn timeline(&self) -> Option<&Timeline> {
+        None
+    }
+}
+
+/// Frames that were not there when they were asked for, though they are read ahead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// How many.
+    pub frames: u64,
+    /// What all of them were waited for.
+    pub total: Duration,
+    /// What one of them was waited for at most.
+    pub longest: Duration,
 }
 
 /// The position `frames` after `next` in a source of `length` frames that repeats or ends.
@@ -137,6 +158,27 @@ pub enum SourceError {
         /// The kinds of file that were looked for.
         wanted: &'static str,
     },
+    /// More than is read before a run.
+    #[error(
+        "{read} of {of} frames have {megabytes} MB, more than half of the memory that is free: use `ahead` instead of `preload`, or fewer frames"
+    )]
+    TooMuch {
+        /// Frames that were read.
+        read: usize,
+        /// Frames that there are.
+        of: usize,
+        /// What they have, in megabytes.
+        megabytes: u64,
+    },
+    /// A frame that could not be read before the run, in words.
+    #[error("{0}")]
+    Unread(Arc<str>),
+    /// There is no thread to read with.
+    #[error("cannot start the thread that reads ahead: {0}")]
+    NoThread(std::io::Error),
+    /// The thread that reads has panicked.
+    #[error("the thread that reads ahead has died; the log says where")]
+    ReaderDied,
     /// A file that is not what its name says.
     #[error("{path}: {problem}")]
     BadFile {

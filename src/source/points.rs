@@ -15,7 +15,7 @@ use crate::scenario::PointFormat;
 pub type PointFolder = Folder<PointFile>;
 
 /// A `.bin` with these columns, or a `.pcd`, which names its own, of at most so many points.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct PointFile {
     format: PointFormat,
     max_points: u32,
@@ -143,7 +143,13 @@ fn parse_bin(bytes: &[u8], format: PointFormat, points: &mut Vec<[f32; 4]>) -> R
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::Reading;
+    use crate::source::stored::Stored;
     use crate::source::{Frame, Source};
+
+    fn open(path: &Path, repeat: bool, format: PointFormat, most: u32) -> Result<Stored, SourceError> {
+        super::open(path, repeat, format, most)?.read(Reading::default())
+    }
 
     fn folder(files: &[(&str, &[u8])]) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
@@ -157,7 +163,7 @@ mod tests {
         values.iter().flat_map(|v| v.to_le_bytes()).collect()
     }
 
-    fn read(source: &mut PointFolder, frame: &mut Frame) -> Result<Option<Vec<[f32; 4]>>, SourceError> {
+    fn read(source: &mut Stored, frame: &mut Frame) -> Result<Option<Vec<[f32; 4]>>, SourceError> {
         if !source.acquire(frame)? {
             return Ok(None);
         }

@@ -8,6 +8,7 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use crate::scenario::Arrival;
+use crate::source::timeline::Timeline;
 use crate::units::{Nanos, Stamp};
 
 /// The releases of one tenant in one phase, in order of time.
@@ -16,8 +17,19 @@ pub struct Releases {
     rng: Pcg64,
     epoch: Stamp,
     end: Stamp,
-    next: Option<Stamp>,
+    next: Option<Due>,
     count: u64,
+}
+
+/// A frame that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// When.
+    pub at: Stamp,
+    /// Number of its frame in the source, counted through all repetitions.
+    pub frame: u64,
+    /// When its content was captured, where releases follow a recording.
+    pub captured: Option<Stamp>,
 }
 
 enum Kind {
@@ -28,16 +40,22 @@ enum Kind {
         jitter: Nanos,
     },
     Poisson(Exp<f64>),
+    Sampled {
+        timeline: Timeline,
+        period_ns: f64,
+        phase: Nanos,
+        /// Ticks of the timer so far, also those before the first frame came.
+        ticks: u64,
+    },
     Replay {
-        times: Vec<Nanos>,
+        timeline: Timeline,
         speed: f64,
     },
 }
 
 impl Releases {
-    /// The releases from `epoch` until before `end`. `captured` are the source's capture times, for `Replay`;
-    /// when they are used up they come round again, one mean gap after the last.
-    pub fn new(arrival: Arrival, seed: u64, epoch: Stamp, end: Stamp, captured: &[Nanos]) -> Self {
+    /// The releases from `epoch` until before `end`. `timeline` has the times of the source's frames, for `Replay`.
+    pub fn new(arrival: Arrival, seed: u64, epoch: Stamp, end: Stamp, timeline: Option<&Timeline>) -> Self {
         let kind = match arrival {
             Arrival::Closed => Kind::Closed,
             Arrival::Periodic { hz, phase, jitter } => Kind::Periodic {
@@ -49,8 +67,14 @@ impl Releases {
             Arrival::Poisson { hz } => {
                 Kind::Poisson(Exp::new(hz / 1e9).unwrap_or(Exp::new(1e-9).expect("a positive rate")))
             }
+            Arrival::Sampled { hz, phase } => Kind::Sampled {
+                timeline: timeline.cloned().unwrap_or_default(),
+                period_ns: 1e9 / hz,
+                phase,
+                ticks: 0,
+            },
             Arrival::Replay { speed } => Kind::Replay {
-                times: captured.to_vec(),
+                timeline: timeline.cloned().unwrap_or_default(),
                 speed,
             },
         };
@@ -74,11 +98,21 @@ impl Releases {
     /// When the next frame is due; `None` when there is none before the end. For a closed arrival
     /// process this is always in the past: the frame is due now.
     pub fn peek(&self) -> Option<Stamp> {
-        self.next
+        self.next.map(|due| due.at)
+    }
+
+    /// Whether releases take the newest frame, and may take one again.
+    pub fn is_sampled(&self) -> bool {
+        matches!(self.kind, Kind::Sampled { .. })
+    }
+
+    /// The number of the next release's frame in the source.
+    pub fn next_frame(&self) -> Option<u64> {
+        self.next.map(|due| due.frame)
     }
 
     /// Takes the next release.
-    pub fn take(&mut self) -> Option<Stamp> {
+    pub fn take(&mut self) -> Option<Due> {
         let due = self.next?;
         self.count += 1;
         self.next = self.generate();
@@ -86,49 +120,80 @@ impl Releases {
     }
 
     /// The release numbered `self.count`.
-    fn generate(&mut self) -> Option<Stamp> {
-        let previous = self.next.unwrap_or(self.epoch);
-        let due = match &self.kind {
-            Kind::Closed => return Some(self.epoch),
+    fn generate(&mut self) -> Option<Due> {
+        let previous = self.peek().unwrap_or(self.epoch);
+        let frame = self.count;
+        let the_next = |at| Due {
+            at,
+            frame,
+            captured: None,
+        };
+        let due = match &mut self.kind {
+            Kind::Closed => return Some(the_next(self.epoch)),
             Kind::Periodic {
                 period_ns,
                 phase,
                 jitter,
             } => {
                 // From the count and not from the last release, so that no rounding accumulates.
-                let ideal = Nanos((self.count as f64 * period_ns).round() as i64);
+                let ideal = Nanos((frame as f64 * *period_ns).round() as i64);
                 let moved = match jitter.0 {
                     0 => 0,
                     j => (self.rng.next_u64() % (2 * j as u64 + 1)) as i64 - j,
                 };
                 // Jitter is below half a period, so releases stay in order; none precedes the epoch.
-                (self.epoch + *phase + ideal + Nanos(moved)).max(previous)
+                the_next((self.epoch + *phase + ideal + Nanos(moved)).max(previous))
             }
-            Kind::Poisson(gaps) => previous + Nanos(gaps.sample(&mut self.rng).round() as i64),
-            Kind::Replay { times, speed } => {
-                let n = times.len() as u64;
-                let last = times.last().copied()?;
-                let mean_gap = if n > 1 {
-                    last.0 / (n as i64 - 1)
-                } else {
-                    1_000_000_000
-                };
-                let lap = Nanos(last.0 + mean_gap.max(1)) * (self.count / n) as i64;
-                let at = lap + times[(self.count % n) as usize];
-                (self.epoch + Nanos((at.0 as f64 / speed).round() as i64)).max(previous)
+            Kind::Poisson(gaps) => the_next(previous + Nanos(gaps.sample(&mut self.rng).round() as i64)),
+            Kind::Sampled {
+                timeline,
+                period_ns,
+                phase,
+                ticks,
+            } => {
+                // A tick at which nothing has come yet is none.
+                loop {
+                    let since = *phase + Nanos((*ticks as f64 * *period_ns).round() as i64);
+                    *ticks += 1;
+                    let at = self.epoch + since;
+                    if at >= self.end {
+                        return None;
+                    }
+                    if let Some(frame) = timeline.newest(since) {
+                        let captured = timeline.at(frame)?.captured;
+                        break Due {
+                            at,
+                            frame,
+                            captured: Some(self.epoch + captured),
+                        };
+                    }
+                }
+            }
+            Kind::Replay { timeline, speed } => {
+                let time = timeline.at(frame)?;
+                let on_the_run =
+                    |recorded: Nanos| self.epoch + Nanos((recorded.0 as f64 / *speed).round() as i64);
+                Due {
+                    at: on_the_run(time.came).max(previous),
+                    frame,
+                    captured: Some(on_the_run(time.captured)),
+                }
             }
         };
-        (due < self.end).then_some(due)
+        (due.at < self.end).then_some(due)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::timeline::FrameTime;
 
     fn all(arrival: Arrival, seed: u64, end: i64, captured: &[Nanos]) -> Vec<i64> {
-        let mut releases = Releases::new(arrival, seed, Stamp(1_000), Stamp(1_000 + end), captured);
-        std::iter::from_fn(|| releases.take().map(|s| s.0 - 1_000)).collect()
+        let timeline = Timeline::of_captures(captured.iter().copied());
+        let (epoch, end) = (Stamp(1_000), Stamp(1_000 + end));
+        let mut releases = Releases::new(arrival, seed, epoch, end, Some(&timeline));
+        std::iter::from_fn(|| releases.take().map(|due| due.at.0 - 1_000)).collect()
     }
 
     #[test]
@@ -209,6 +274,49 @@ mod tests {
             [0, 50, 150, 225, 275, 375, 450]
         );
         assert!(all(Arrival::Replay { speed: 1.0 }, 0, 500, &[]).is_empty());
+    }
+
+    #[test]
+    fn a_replayed_frame_that_took_time_to_come_was_captured_before_its_release() {
+        let frames = [(0, 40), (100, 160)].map(|(captured, came)| FrameTime {
+            captured: Nanos(captured),
+            came: Nanos(came),
+        });
+        let timeline = Timeline::new(frames.to_vec(), Nanos(200));
+        let (epoch, end) = (Stamp(1_000), Stamp(2_000));
+        let mut releases = Releases::new(Arrival::Replay { speed: 2.0 }, 0, epoch, end, Some(&timeline));
+        let dues: Vec<Due> = std::iter::from_fn(|| releases.take()).take(3).collect();
+        let wanted = [(1_020, 0, 1_000), (1_080, 1, 1_050), (1_120, 2, 1_100)];
+        let due = |(at, frame, captured)| Due {
+            at: Stamp(at),
+            frame,
+            captured: Some(Stamp(captured)),
+        };
+        assert_eq!(dues, wanted.map(due));
+    }
+
+    #[test]
+    fn a_timer_takes_the_newest_frame_and_begins_when_there_is_one() {
+        let frames = [(0, 15), (20, 35), (40, 55), (60, 75)].map(|(captured, came)| FrameTime {
+            captured: Nanos(captured),
+            came: Nanos(came),
+        });
+        let timeline = Timeline::new(frames.to_vec(), Nanos(80));
+        let taken = |hz| {
+            let sampled = Arrival::Sampled {
+                hz,
+                phase: Nanos::ZERO,
+            };
+            let mut releases = Releases::new(sampled, 0, Stamp(1_000), Stamp(1_100), Some(&timeline));
+            let dues = std::iter::from_fn(move || releases.take());
+            dues.map(|due| (due.at.0 - 1_000, due.frame, due.captured.unwrap().0 - 1_000))
+                .collect::<Vec<_>>()
+        };
+        // Every 30 ns: nothing has come at 0, the frame of 55 is skipped for none, that of 75 is there at 90.
+        assert_eq!(taken(1e9 / 30.0), [(30, 0, 0), (60, 2, 40), (90, 3, 60)]);
+        // Every 10 ns: frames are taken again.
+        let often: Vec<u64> = taken(1e8).into_iter().map(|(_, frame, _)| frame).collect();
+        assert_eq!(often, [0, 0, 1, 1, 2, 2, 3, 3]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! advice are made here.
 
 use crate::record::{Finding, NOT_STARTED};
+use crate::source::Waits;
 use crate::units::Nanos;
 
 /// Something that happened to a tenant and not to its run.
@@ -13,6 +14,8 @@ pub(crate) enum Mishap {
     LostDetections { lists: u64 },
     /// Its process is gone; how it ended.
     ProcessDied { how: String },
+    /// Frames were not there when they were to be worked on, though they are read ahead.
+    SourceLate { waits: Waits },
     /// The device did not finish one of its frames.
     DeviceHangs { frame: u64, limit: Nanos },
 }
@@ -33,6 +36,7 @@ impl Mishap {
             Mishap::NotStarted { .. } => NOT_STARTED,
             Mishap::LostDetections { .. } => "lost-detections",
             Mishap::ProcessDied { .. } => "process-died",
+            Mishap::SourceLate { .. } => "source-late",
             Mishap::DeviceHangs { .. } => "device-hangs",
         }
     }
@@ -48,6 +52,13 @@ impl Mishap {
             Mishap::ProcessDied { how } => format!(
                 "{tenant}: its process ended in the middle of the run ({how}). Its records up to about 10 ms before its \
                  end are kept; the other tenants ran on without it."
+            ),
+            Mishap::SourceLate { waits } => format!(
+                "{tenant}: {} frames had not been read when work on them began: they were waited for, {:.1} ms on average and \
+                 {:.1} ms at most. That time is in the stage acquire, and is storage's and not the detector's.",
+                waits.frames,
+                waits.total.as_secs_f64() * 1e3 / waits.frames.max(1) as f64,
+                waits.longest.as_secs_f64() * 1e3
             ),
             Mishap::DeviceHangs { frame, limit } => format!(
                 "{tenant}: the device had not finished frame {frame} after {limit} (`watchdog`), so the run was ended."
@@ -65,6 +76,9 @@ impl Mishap {
                 "Run it alone under sharing: Streams and see whether it ends there too; after SIGKILL, look for the \
                  kernel's out-of-memory killer in dmesg."
             }
+            Mishap::SourceLate { .. } => {
+                "Use `preload: true`, read more frames ahead (`ahead`), use faster storage, or ask for frames less often."
+            }
             Mishap::DeviceHangs { .. } => {
                 "What was recorded before is kept. Look for the driver's messages in the kernel's log (dmesg), or raise \
                  `watchdog` if such a frame may take that long."
@@ -75,6 +89,8 @@ impl Mishap {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -101,6 +117,18 @@ mod tests {
                 "process-died",
                 "camera: its process ended in the middle of the run (signal: 9 (SIGKILL)).",
                 "dmesg",
+            ),
+            (
+                Mishap::SourceLate {
+                    waits: Waits {
+                        frames: 4,
+                        total: Duration::from_millis(10),
+                        longest: Duration::from_millis(7),
+                    },
+                },
+                "source-late",
+                "camera: 4 frames had not been read when work on them began: they were waited for, 2.5 ms on average and 7.0 ms",
+                "`preload: true`",
             ),
             (
                 Mishap::DeviceHangs {

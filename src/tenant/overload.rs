@@ -12,6 +12,10 @@ pub struct Release {
     pub sequence: u64,
     /// When it was due.
     pub due: Stamp,
+    /// Number of its frame in the source, counted through all repetitions.
+    pub frame: u64,
+    /// When its content was captured, where releases follow a recording.
+    pub captured: Option<Stamp>,
     /// How late the tenant, waiting for it, woke; zero if it was busy.
     pub lateness: Nanos,
 }
@@ -73,6 +77,8 @@ mod tests {
                 line.join(Release {
                     sequence: n,
                     due: Stamp(n as i64),
+                    frame: n,
+                    captured: None,
                     lateness: Nanos::ZERO,
                 })
             })

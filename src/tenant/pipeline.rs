@@ -112,6 +112,7 @@ impl Runner {
                 measured_to: plan.measured_from,
                 reason: EndReason::Failed,
                 lost_records: 0,
+                sampled: None,
             };
         }
         if let Err(problem) = set_up_thread(&self.cpus) {
@@ -160,7 +161,7 @@ impl Runner {
             plan.drawn_as.seed(self.seed),
             plan.epoch,
             plan.end,
-            self.source.capture_times(),
+            self.source.timeline(),
         );
         let limits = Limits {
             tenant: self.tenant,
@@ -171,6 +172,7 @@ impl Runner {
         };
         let mut prepare = Prepare {
             position: 0,
+            is_whole: false,
             source: self.source.as_mut(),
             preprocess: self.preprocess.as_deref_mut(),
             line: ReleaseLine::new(limits, plan, releases),
@@ -200,6 +202,7 @@ impl Runner {
             }
         };
         finish.close();
+        let sampled = prepare.line.sampled();
         self.slots = places.into_iter().map(|place| place.slot).collect();
         let reason = ended.unwrap_or_else(|panicked| {
             // Whatever it worked on, it does not work on it again.
@@ -226,11 +229,16 @@ impl Runner {
             },
             reason,
             lost_records: front.take_lost() + back.take_lost(),
+            sampled,
         }
     }
 
-    /// After the last phase: what a backend could not tell before of time per node.
+    /// After the last phase: frames that its source was late with, and what a backend could not tell before of time per node.
     pub fn close(&mut self, notes: &Sender<Event>) {
+        let waits = self.source.take_waits();
+        if waits.frames > 0 {
+            let _ = notes.send(Event::Finding(Mishap::SourceLate { waits }.of(&self.name)));
+        }
         let frames = std::mem::take(&mut self.late.0);
         // One slot knows it of all.
         let Some(slot) = self.slots.first_mut().filter(|_| !frames.is_empty()) else {

@@ -3,10 +3,10 @@
 //! The threads of `pipeline` and the event loop of `simulate` differ in how they wait, and share this. It neither reads a clock
 //! nor waits: whoever drives it says what time it is.
 
-use super::arrival::Releases;
+use super::arrival::{Due, Releases};
 use super::overload::{Release, WaitingLine};
 use super::plan::PhasePlan;
-use crate::record::{EndReason, FrameRecord, NO_CONTENT, Outcome};
+use crate::record::{EndReason, FrameRecord, NO_CONTENT, Outcome, Sampled};
 use crate::scenario::Overload;
 use crate::units::{Nanos, Stamp};
 
@@ -35,6 +35,9 @@ pub struct ReleaseLine {
     sequence: u64,
     /// Of these, how many were due in the measured window.
     measured: u64,
+    /// The frame of the last of them.
+    last_frame: Option<u64>,
+    sampled: Sampled,
 }
 
 impl ReleaseLine {
@@ -47,6 +50,8 @@ impl ReleaseLine {
             releases,
             sequence: 0,
             measured: 0,
+            last_frame: None,
+            sampled: Sampled::default(),
         }
     }
 
@@ -65,19 +70,25 @@ impl ReleaseLine {
 
     /// Lets every frame that is due by `now` join the line. Those that the overload policy gives up go to `dropped`, with the
     /// release that displaced them as their end. `woke_for`: the release that the tenant slept for, whose lateness counts.
-    pub fn join_due(&mut self, now: Stamp, woke_for: Option<Stamp>, mut dropped: impl FnMut(FrameRecord)) {
-        while let Some(due) = self.next_due().filter(|due| *due <= now) {
-            self.releases.take();
+    pub fn join_due(
+        &mut self,
+        now: Stamp,
+        woke_for: Option<Stamp>,
+        mut dropped: impl FnMut(Release, FrameRecord),
+    ) {
+        while self.next_due().is_some_and(|due| due <= now) {
+            let Some(due) = self.releases.take() else { return };
             let lateness = match woke_for {
-                Some(awaited) if awaited == due => now - due,
+                Some(awaited) if awaited == due.at => now - due.at,
                 _ => Nanos::ZERO,
             };
             let release = self.number(due, lateness);
             if let Some(given_up) = self.line.join(release) {
-                dropped(FrameRecord {
+                let record = FrameRecord {
                     outcome: Outcome::Dropped,
-                    ..self.record_of(given_up, due)
-                });
+                    ..self.record_of(given_up, due.at)
+                };
+                dropped(given_up, record);
             }
         }
     }
@@ -89,7 +100,14 @@ impl ReleaseLine {
 
     /// A closed loop's next frame, released now; `None` where no more may come.
     pub fn release_now(&mut self, now: Stamp) -> Option<Release> {
-        self.may_release().then(|| self.number(now, Nanos::ZERO))
+        self.may_release().then(|| {
+            let due = Due {
+                at: now,
+                frame: self.sequence,
+                captured: None,
+            };
+            self.number(due, Nanos::ZERO)
+        })
     }
 
     /// Whether another frame waits or will be due by `then`.
@@ -102,7 +120,7 @@ impl ReleaseLine {
     pub fn exhausted(&self) -> Option<EndReason> {
         if self.may_release() {
             None
-        } else if Some(self.sequence) == self.limits.length {
+        } else if self.is_past_the_source() {
             Some(EndReason::EndOfSource)
         } else {
             Some(EndReason::Count)
@@ -127,32 +145,62 @@ impl ReleaseLine {
             detections: 0,
             input_size: 0,
             submission: None,
+            captured: release.captured,
         }
     }
 
     /// Gives up the frames that still wait, as cut off at `cut`.
-    pub fn cut_off(&mut self, cut: Stamp, mut unfinished: impl FnMut(FrameRecord)) {
+    pub fn cut_off(&mut self, cut: Stamp, mut unfinished: impl FnMut(Release, FrameRecord)) {
         while let Some(release) = self.line.take() {
-            unfinished(FrameRecord {
+            let record = FrameRecord {
                 outcome: Outcome::Unfinished,
                 ..self.record_of(release, cut)
-            });
+            };
+            unfinished(release, record);
         }
     }
 
     /// Whether the source has one more frame, and the tenant's own limit allows it.
     fn may_release(&self) -> bool {
-        self.limits.length.is_none_or(|length| self.sequence < length)
-            && self.limits.frames.is_none_or(|limit| self.measured < limit)
+        !self.is_past_the_source() && self.limits.frames.is_none_or(|limit| self.measured < limit)
     }
 
-    fn number(&mut self, due: Stamp, lateness: Nanos) -> Release {
+    fn is_past_the_source(&self) -> bool {
+        let next = match self.releases.is_sampled() {
+            true => self.releases.next_frame().unwrap_or(0),
+            false => self.sequence,
+        };
+        self.limits.length.is_some_and(|length| next >= length)
+    }
+
+    /// What a timer made of the frames that came; `None` where releases are no timer's that takes the newest.
+    pub fn sampled(&self) -> Option<Sampled> {
+        self.releases.is_sampled().then_some(self.sampled)
+    }
+
+    /// Notes which frame a release of the measured time takes.
+    fn note_frame(&mut self, due: Due) {
+        if due.at >= self.plan.measured_from
+            && let Some(last) = self.last_frame
+        {
+            match due.frame.saturating_sub(last) {
+                0 => self.sampled.repeated += 1,
+                further => self.sampled.skipped += further - 1,
+            }
+        }
+        self.last_frame = Some(due.frame);
+    }
+
+    fn number(&mut self, due: Due, lateness: Nanos) -> Release {
         let sequence = self.sequence;
+        self.note_frame(due);
         self.sequence += 1;
-        self.measured += u64::from(due >= self.plan.measured_from);
+        self.measured += u64::from(due.at >= self.plan.measured_from);
         Release {
             sequence,
-            due,
+            due: due.at,
+            frame: due.frame,
+            captured: due.captured,
             lateness,
         }
     }
@@ -187,7 +235,11 @@ mod tests {
             frames: None,
             length: None,
         };
-        ReleaseLine::new(limits, plan, Releases::new(arrival, 1, plan.epoch, plan.end, &[]))
+        ReleaseLine::new(
+            limits,
+            plan,
+            Releases::new(arrival, 1, plan.epoch, plan.end, None),
+        )
     }
 
     /// The frames that wait, each with when it was due and how late its tenant woke for it.
@@ -201,18 +253,18 @@ mod tests {
     #[test]
     fn a_tenant_is_late_for_the_frame_that_it_slept_for_and_for_no_other() {
         let mut line = every_ten();
-        line.join_due(Stamp(12), Some(Stamp(10)), |_| panic!("none is given up"));
+        line.join_due(Stamp(12), Some(Stamp(10)), |_, _| panic!("none is given up"));
         assert_eq!(waiting(&mut line), [(0, 0), (10, 2)]);
-        line.join_due(Stamp(35), Some(Stamp(20)), |_| panic!("none is given up"));
+        line.join_due(Stamp(35), Some(Stamp(20)), |_, _| panic!("none is given up"));
         assert_eq!(waiting(&mut line), [(20, 15), (30, 0)]);
-        line.join_due(Stamp(44), None, |_| panic!("none is given up"));
+        line.join_due(Stamp(44), None, |_, _| panic!("none is given up"));
         assert_eq!(waiting(&mut line), [(40, 0)], "it was busy");
     }
 
     #[test]
     fn a_frame_is_due_from_its_release_on() {
         let mut line = every_ten();
-        line.join_due(Stamp(0), None, |_| panic!("none is given up"));
+        line.join_due(Stamp(0), None, |_, _| panic!("none is given up"));
         assert!(line.is_due_by(Stamp(0)), "it waits");
         assert_eq!(waiting(&mut line), [(0, 0)]);
         assert!(!line.is_due_by(Stamp(9)));
@@ -226,6 +278,8 @@ mod tests {
             let release = Release {
                 sequence: 0,
                 due: Stamp(due),
+                frame: 0,
+                captured: None,
                 lateness: Nanos::ZERO,
             };
             line.record_of(release, Stamp(50)).warmup

@@ -9,12 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering as Atomic};
 
 use super::arrival::Releases;
 use super::gate::{Order, Waiting};
+use super::overload::Release;
 use super::plan::PhasePlan;
 use super::release_line::{Limits, ReleaseLine};
 use crate::backend::sim::device::Device;
 use crate::backend::sim::latency::Sampler;
 use crate::record::{EndReason, FrameRecord, Outcome, PhaseRecord, Stage};
 use crate::scenario::{Arrival, LatencyModel, Overload};
+use crate::source::timeline::Timeline;
 use crate::units::{Nanos, Stamp};
 
 /// A tenant of the virtual clock.
@@ -36,8 +38,8 @@ pub struct SimTenant {
     pub frames: Option<u64>,
     /// Seeds arrivals and latencies, with the phase.
     pub seed: u64,
-    /// Capture times of its source, for `Replay`.
-    pub captured: Vec<Nanos>,
+    /// The times of its source's frames, for `Replay`.
+    pub timeline: Option<Timeline>,
     /// How many frames its source holds, if it ends.
     pub length: Option<u64>,
 }
@@ -80,7 +82,7 @@ pub fn run(
                     plan.drawn_as.seed(spec.seed),
                     plan.epoch,
                     plan.end,
-                    &spec.captured,
+                    spec.timeline.as_ref(),
                 ),
             ),
             sampler: Sampler::new(spec.model.clone(), plan.drawn_as.seed(spec.seed)),
@@ -100,9 +102,9 @@ pub fn run(
             break;
         }
         for (place, state) in states.iter_mut().enumerate() {
-            state
-                .line
-                .join_due(now, None, |dropped| record(&with_content(dropped)));
+            state.line.join_due(now, None, |release, dropped| {
+                record(&with_content(release, dropped))
+            });
             state.submit(now, &plan);
             if order.is_none() {
                 state.start(place, now, &mut device);
@@ -138,9 +140,9 @@ pub fn run(
                 unfinished.outcome = Outcome::Unfinished;
                 record(&unfinished);
             }
-            state
-                .line
-                .cut_off(cut, |unfinished| record(&with_content(unfinished)));
+            state.line.cut_off(cut, |release, unfinished| {
+                record(&with_content(release, unfinished))
+            });
             let (reason, to) = match state.line.exhausted() {
                 _ if stopped => (EndReason::Interrupted, now),
                 None => (EndReason::Duration, plan.end),
@@ -154,6 +156,7 @@ pub fn run(
                 measured_to: to.clamp(plan.measured_from, plan.end),
                 reason,
                 lost_records: 0,
+                sampled: state.line.sampled(),
             }
         })
         .collect()
@@ -195,7 +198,7 @@ impl State {
                 false => self.line.take(),
             };
             let Some(release) = release else { return };
-            let submitted = with_content(self.line.record_of(release, now));
+            let submitted = with_content(release, self.line.record_of(release, now));
             self.in_flight.push_back(submitted);
         }
     }
@@ -218,10 +221,10 @@ impl State {
     }
 }
 
-/// The n-th release means the n-th frame, whatever became of those before it.
-fn with_content(record: FrameRecord) -> FrameRecord {
+/// A release means a frame of the source, whatever became of those before it.
+fn with_content(release: Release, record: FrameRecord) -> FrameRecord {
     FrameRecord {
-        source_index: record.sequence,
+        source_index: release.frame,
         ..record
     }
 }
@@ -259,7 +262,7 @@ mod tests {
             depth: 1,
             frames: None,
             seed: 1,
-            captured: Vec::new(),
+            timeline: None,
             length: None,
         }
     }
@@ -413,7 +416,7 @@ mod tests {
     fn a_replay_is_released_at_the_sources_capture_times() {
         let mut replay = tenant(0, 1, 1.0);
         replay.arrival = Arrival::Replay { speed: 1.0 };
-        replay.captured = [0, 30, 40].map(Nanos::from_millis).to_vec();
+        replay.timeline = Some(Timeline::of_captures([0, 30, 40].map(Nanos::from_millis)));
         let released: Vec<i64> = frames(&[replay], 0.0, 100)
             .iter()
             .map(|r| r.released.0 / MS)

@@ -42,6 +42,7 @@ fn manifest() -> Manifest {
         machine: BTreeMap::new(),
         anchor: Stamp(0),
         anchor_unix_ns: 0,
+        unknown: Vec::new(),
     }
 }
 

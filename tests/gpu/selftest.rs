@@ -13,6 +13,9 @@ fn selftest(scene: &Scene, control: &Control, more: &[&str]) -> Option<(Value, O
     let mut arguments = vec![
         "doctor",
         "--selftest",
+        // A machine that has more to do than these tests is no reason to fail.
+        "--patience",
+        "20",
         "--format",
         "json",
         "--out",
@@ -104,7 +107,7 @@ fn a_device_that_fails_fails_a_way_and_not_the_report() {
     let Some(scene) = Scene::new() else { return };
     // No slot can be made: CUDA_ERROR_INVALID_VALUE.
     let control = Control::default().fail(&["cuMemHostAlloc:1+:1"]);
-    let groups = ["--only", "tensorrt", "--within", "15s"];
+    let groups = ["--only", "tensorrt"];
     let Some((report, code)) = selftest(&scene, &control, &groups) else {
         return;
     };

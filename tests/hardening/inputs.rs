@@ -132,7 +132,8 @@ fn point_files(bytes: &[u8]) {
     std::fs::create_dir(&folder).expect("a folder");
     let name = if kind & 1 == 0 { "x.bin" } else { "x.pcd" };
     std::fs::write(folder.join(name), content).expect("a file");
-    let Ok(mut source) = points::open(&folder, false, Default::default(), 10_000) else {
+    let listed = points::open(&folder, false, Default::default(), 10_000);
+    let Ok(mut source) = listed.and_then(|listed| listed.read(Default::default())) else {
         return;
     };
     let mut frame = Frame::default();

@@ -59,6 +59,8 @@ def main(run, folder):
                     "missed": flag(missed),
                     "detections": str(m.detections),
                     "input_size": str(m.input_size),
+                    "captured_ns": optional(m.captured_ns),
+                    "age_ns": "" if m.captured_ns < 0 else str(m.finished_ns - m.captured_ns),
                 }
                 row.update({f"{stage}_ns": optional(getattr(m, f"{stage}_ns")) for stage in STAGES})
                 frames.append(row)

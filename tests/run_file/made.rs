@@ -10,8 +10,8 @@ use jetlag::record::{
     APPLICATION_BACKEND, Activity, ActivityBatch, ApplicationTenant, Averaging, Covariance, Definition,
     DetectionsRecord, Device, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, Launch, LogRecord,
     Manifest, Measurand, NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Part, Phase, PhaseRecord,
-    PhaseSpec, Quantity, RailRole, RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, SignalRecord,
-    Subject, Submission, SweptRate, TenantManifest, TraceRecord, WindowRecord,
+    PhaseSpec, Quantity, RailRole, RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, Sampled,
+    SignalRecord, Subject, Submission, SweptRate, TenantManifest, TraceRecord, WindowRecord,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, LatencyModel, Overload, Release, Scenario,
@@ -78,6 +78,7 @@ pub(crate) fn manifest() -> Manifest {
         machine: BTreeMap::from([("cpu".into(), "made up".into()), ("cores".into(), "2".into())]),
         anchor: ANCHOR,
         anchor_unix_ns: ANCHOR_UNIX_NS,
+        unknown: Vec::new(),
     }
 }
 
@@ -159,6 +160,7 @@ pub(crate) fn frame(tenant: u16, n: u64) -> FrameRecord {
             took: Nanos(3_000_000 + up_to(400_000)),
             in_compute: n.is_multiple_of(2).then(|| Nanos(up_to(5_000_000))),
         }),
+        captured: (tenant == 1).then(|| released - Nanos(2_000_000)),
     }
 }
 
@@ -246,6 +248,7 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
             measured_to: ANCHOR + Nanos(33_333_333) * frames as i64,
             reason: EndReason::Interrupted,
             lost_records: 5,
+            sampled: None,
         }));
     }
     events.push(Event::Signal(SignalRecord {
@@ -337,6 +340,10 @@ fn other_phases(frames: u64) -> Vec<Event> {
             measured_to: ANCHOR + Nanos::from_secs(2),
             reason: EndReason::Duration,
             lost_records: 3,
+            sampled: Some(Sampled {
+                repeated: 4,
+                skipped: 70,
+            }),
         }));
     }
     events

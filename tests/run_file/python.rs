@@ -75,6 +75,7 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                 "phase": r.phase.code(), "outcome": r.outcome as u8, "warmup": r.warmup,
                 "submission_ns": ns(r.submission.map(|s| s.took)),
                 "submission_in_compute_ns": ns(r.submission.and_then(|s| s.in_compute)),
+                "captured_ns": r.captured.map_or(-1, |at| at.0),
             });
             merge(&mut fields, number);
             (format!("/jetlag/{}/{what}", tenant(r.tenant)), r.finished, fields)
@@ -104,6 +105,8 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                 "epoch_ns": r.epoch.0, "measured_from_ns": r.measured_from.0,
                 "measured_to_ns": r.measured_to.0, "lost_records": r.lost_records, "tenant": r.tenant,
                 "phase": r.phase.code(), "reason": r.reason as u8,
+                "repeated": r.sampled.map_or(-1, |sampled| sampled.repeated as i64),
+                "skipped": r.sampled.map_or(-1, |sampled| sampled.skipped as i64),
             });
             merge(&mut fields, number);
             (

@@ -161,7 +161,7 @@ impl World {
                 depth: 1,
                 frames: None,
                 seed: self.random.next_u64(),
-                captured: Vec::new(),
+                timeline: None,
                 length: None,
             })
             .collect();

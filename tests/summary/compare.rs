@@ -48,7 +48,7 @@ fn simulated(manifest: &Manifest, median: Nanos, sigma: f64, seed: u64) -> RunSa
         depth: 1,
         frames: None,
         seed,
-        captured: Vec::new(),
+        timeline: None,
         length: None,
     };
     let plan = PhasePlan {

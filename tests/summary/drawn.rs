@@ -226,7 +226,7 @@ impl World {
                 depth: tenant.depth,
                 frames: None,
                 seed: seed * 8 + u64::from(place),
-                captured: Vec::new(),
+                timeline: None,
                 length: None,
             }
         });

@@ -38,7 +38,7 @@ pub(crate) fn sim(tenant: u16, model: LatencyModel, arrival: Arrival, seed: u64)
         depth: 1,
         frames: None,
         seed,
-        captured: Vec::new(),
+        timeline: None,
         length: None,
     }
 }

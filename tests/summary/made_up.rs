@@ -77,6 +77,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
         machine: BTreeMap::new(),
         anchor: Stamp(0),
         anchor_unix_ns: 0,
+        unknown: Vec::new(),
         subject: Subject::from(Scenario {
             name: "two-detectors".to_owned(),
             duration: Nanos::from_secs(seconds),
@@ -124,6 +125,7 @@ pub(crate) fn end(tenant: u16, phase: Phase, seconds: i64) -> PhaseRecord {
         measured_to: START + Nanos::from_secs(seconds),
         reason: EndReason::Duration,
         lost_records: 0,
+        sampled: None,
     }
 }
 

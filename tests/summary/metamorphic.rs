@@ -43,7 +43,7 @@ fn run(seed: u64) -> (Manifest, Vec<Event>) {
         depth: 1,
         frames: None,
         seed: seed * 64 + phase * 8 + u64::from(tenant),
-        captured: Vec::new(),
+        timeline: None,
         length: None,
     };
     let camera = |phase| member(0, 30.0, 17.0, phase);

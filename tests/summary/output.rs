@@ -343,7 +343,9 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "waterfall",
             "slowest",
             "submission_ms",
-            "submitting"
+            "submitting",
+            "age_ms",
+            "sampled"
         ]
     );
     let (_, response) = camera.split_once("\"response_ms\"").expect("response times");

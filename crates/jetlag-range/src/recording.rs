@@ -190,5 +190,6 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
         machine: jetlag_board::facts(&Roots::system()),
         anchor: now(),
         anchor_unix_ns: unix.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)),
+        unknown: Vec::new(),
     }
 }

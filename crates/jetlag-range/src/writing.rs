@@ -144,6 +144,7 @@ impl Writing {
                 measured_to: progress.measured_to.unwrap_or(measured_from),
                 reason: EndReason::EndOfSource,
                 lost_records: sum(|troubles| &troubles.lost),
+                sampled: None,
             })?;
             let unbalanced = sum(|troubles| &troubles.unbalanced);
             if unbalanced > 0 {

@@ -95,6 +95,9 @@ pub struct FrameRecord {
     pub input_size: u32,
     /// The submission of its work to a device; `None` if it used none, and in files before version 1.5.
     pub submission: Option<Submission>,
+    /// When its content was captured, on the clock of the run; `None` where the releases do not follow a recording's or a
+    /// camera's time, and in files before version 1.9.
+    pub captured: Option<Stamp>,
 }
 
 /// How the host submitted a frame's work to a device.
@@ -123,7 +126,7 @@ impl Submission {
 
 impl FrameRecord {
     /// A completed frame of the first tenant's measurement that was served from its release on. Of the rest nothing is known: no
-    /// stages, deadline or submission, and zero elsewhere.
+    /// stages, deadline, submission or capture time, and zero elsewhere.
     pub const fn completed(released: Stamp, finished: Stamp) -> FrameRecord {
         FrameRecord {
             tenant: 0,
@@ -141,6 +144,7 @@ impl FrameRecord {
             detections: 0,
             input_size: 0,
             submission: None,
+            captured: None,
         }
     }
 
@@ -151,6 +155,10 @@ impl FrameRecord {
     /// Service time: `finished − started`.
     pub fn service(&self) -> Nanos {
         self.finished - self.started
+    }
+    /// Age of the result: `finished − captured`, where the capture time is known.
+    pub fn age(&self) -> Option<Nanos> {
+        self.captured.map(|captured| self.finished - captured)
     }
     /// Queueing: `started − released`.
     pub fn queueing(&self) -> Nanos {

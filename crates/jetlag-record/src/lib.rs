@@ -33,6 +33,7 @@ mod manifest;
 mod measurand;
 mod message;
 pub mod nearest;
+mod newer;
 mod phase;
 pub mod reader;
 pub mod scenario;
@@ -58,7 +59,8 @@ pub use manifest::{
     Subject, TRACED_FACT, TenantManifest,
 };
 pub use measurand::{Measurand, Part, Quantity};
-pub use phase::{EndReason, OVERHEAD_TENANT, Phase, PhaseRecord, PhaseSpec, SweptRate};
+pub use newer::UnknownWord;
+pub use phase::{EndReason, OVERHEAD_TENANT, Phase, PhaseRecord, PhaseSpec, Sampled, SweptRate};
 pub use reader::{Completeness, ReadError, RunReader};
 pub use schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO, SCHEMA_MINOR};
 pub use signal::{

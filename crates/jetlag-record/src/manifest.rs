@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::device::{self, Device};
+use crate::newer::UnknownWord;
 use crate::scenario::Scenario;
 use crate::schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO};
 use crate::units::{Nanos, Stamp};
@@ -34,6 +35,9 @@ pub struct Manifest {
     pub anchor: Stamp,
     /// … and the same moment in nanoseconds since 1970 (0 under the virtual clock).
     pub anchor_unix_ns: i64,
+    /// What this version of jetlag cannot read of the scenario of a newer one, whose place something else has taken there.
+    #[serde(skip)]
+    pub unknown: Vec<UnknownWord>,
 }
 
 /// What a run file is of: one of the two entries `scenario` and `name` of the manifest.

@@ -12,7 +12,7 @@ use crate::units::{Nanos, Stamp};
 use crate::{
     Averaging, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, Measurand,
     NodeRecord, Outcome, Part, Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord, SampleRecord,
-    SignalRecord, Submission, SweptRate, WindowRecord,
+    Sampled, SignalRecord, Submission, SweptRate, WindowRecord,
 };
 
 /// "Not measured" in a field of whole nanoseconds.
@@ -56,6 +56,7 @@ pub(super) fn encode_frame(out: &mut Vec<u8>, unix_ns: u64, r: &FrameRecord) {
     e.i64(optional(
         r.submission.and_then(|submission| submission.in_compute),
     ));
+    e.i64(r.captured.map_or(NOT_MEASURED, |captured| captured.0));
 }
 
 #[inline]
@@ -95,12 +96,17 @@ fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
         },
         warmup: d.bool()?,
         submission: None,
+        captured: None,
     };
     read_number(&mut d, &mut record.phase)?;
     // Before version 1.5 a message ends here.
     if !d.at_end() {
         let (took, in_compute) = (read_optional(&mut d)?, read_optional(&mut d)?);
         record.submission = took.map(|took| Submission { took, in_compute });
+    }
+    // And before version 1.9 here.
+    if !d.at_end() {
+        record.captured = read_optional(&mut d)?.map(|since| Stamp(since.0));
     }
     Ok(record)
 }
@@ -232,6 +238,9 @@ pub(super) fn encode_phase(out: &mut Vec<u8>, unix_ns: u64, r: &PhaseRecord) {
     e.u8(r.phase.code());
     e.u8(r.reason as u8);
     put_number(&mut e, r.phase);
+    let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    e.i64(r.sampled.map_or(NONE, |sampled| count(sampled.repeated)));
+    e.i64(r.sampled.map_or(NONE, |sampled| count(sampled.skipped)));
 }
 
 fn decode_phase(data: &[u8]) -> Result<PhaseRecord, CdrError> {
@@ -252,8 +261,17 @@ fn decode_phase(data: &[u8]) -> Result<PhaseRecord, CdrError> {
             4 => EndReason::Failed,
             other => return Err(unknown("reason", other)),
         },
+        sampled: None,
     };
     read_number(&mut d, &mut record.phase)?;
+    // Before version 1.9 a message ends here.
+    if !d.at_end() {
+        let (repeated, skipped) = (u64::try_from(d.i64()?), u64::try_from(d.i64()?));
+        record.sampled = repeated
+            .ok()
+            .zip(skipped.ok())
+            .map(|(repeated, skipped)| Sampled { repeated, skipped });
+    }
     Ok(record)
 }
 

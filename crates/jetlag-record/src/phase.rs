@@ -118,4 +118,15 @@ pub struct PhaseRecord {
     pub reason: EndReason,
     /// Frame records that were lost because the queue to the recorder was full.
     pub lost_records: u64,
+    /// What a timer made of the frames that came, for [`Arrival::Sampled`](crate::scenario::Arrival::Sampled); `None` for others.
+    pub sampled: Option<Sampled>,
+}
+
+/// What a timer that takes the newest frame made of the frames that came, in the measured time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Sampled {
+    /// Releases for which none had come since the one before: the same frame was taken again.
+    pub repeated: u64,
+    /// Frames that came and were taken by no release, because a newer one was there.
+    pub skipped: u64,
 }

@@ -14,9 +14,9 @@ use crate::container::{Container, Item, Stop, read_up_to};
 pub use crate::container::{Damage, Section};
 use crate::files;
 use crate::ledger::Ledger;
-use crate::schema::{self, MessageKind, SCHEMA_MAJOR_WITHOUT_SCENARIO};
+use crate::schema::{self, MessageKind, SCHEMA_MAJOR_WITHOUT_SCENARIO, SCHEMA_MINOR};
 use crate::units::{Bytes, Stamp};
-use crate::{Event, Manifest, message, strings};
+use crate::{Event, Manifest, message, newer, strings};
 
 /// Message records start with channel (2), sequence (4), log time (8) and publish time (8).
 const MESSAGE_HEADER: usize = 22;
@@ -433,7 +433,12 @@ fn manifest(
             .is_ok_and(|minor: u32| minor < schema::MINOR_WITH_CHECKSUM) => {}
         None => return Err(bad("it has no checksum".to_owned())),
     }
-    serde_json::from_str(json).map_err(|e| bad(e.to_string()))
+    match serde_json::from_str(json) {
+        Ok(manifest) => Ok(manifest),
+        Err(_) if minor.parse().is_ok_and(|minor: u32| minor > SCHEMA_MINOR) => newer::manifest(json),
+        Err(error) => Err(error),
+    }
+    .map_err(|error| bad(error.to_string()))
 }
 
 fn parse(opcode: u8, body: &[u8]) -> Result<Record<'_>, Damage> {

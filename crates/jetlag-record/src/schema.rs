@@ -9,7 +9,7 @@ pub const SCHEMA_MAJOR: u32 = 1;
 /// minor version is the same for both.
 pub const SCHEMA_MAJOR_WITHOUT_SCENARIO: u32 = 2;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 8;
+pub const SCHEMA_MINOR: u32 = 9;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";
@@ -97,6 +97,7 @@ impl MessageKind {
             MessageKind::Frame => concat!(
                 include_str!("msg/Frame.msg"),
                 include_str!("msg/Submission.dep"),
+                include_str!("msg/Captured.dep"),
                 include_str!("msg/Time.dep")
             ),
             MessageKind::Detections => concat!(
@@ -105,16 +106,22 @@ impl MessageKind {
                 include_str!("msg/Time.dep")
             ),
             MessageKind::Sample => concat!(include_str!("msg/Sample.msg"), include_str!("msg/Time.dep")),
-            MessageKind::Phase => concat!(include_str!("msg/Phase.msg"), include_str!("msg/Time.dep")),
+            MessageKind::Phase => concat!(
+                include_str!("msg/Phase.msg"),
+                include_str!("msg/Sampled.dep"),
+                include_str!("msg/Time.dep")
+            ),
             MessageKind::OtherFrame => concat!(
                 include_str!("msg/Frame.msg"),
                 include_str!("msg/Number.dep"),
                 include_str!("msg/Submission.dep"),
+                include_str!("msg/Captured.dep"),
                 include_str!("msg/Time.dep")
             ),
             MessageKind::OtherPhase => concat!(
                 include_str!("msg/Phase.msg"),
                 include_str!("msg/Number.dep"),
+                include_str!("msg/Sampled.dep"),
                 include_str!("msg/Time.dep")
             ),
             MessageKind::PhaseSpec => {

@@ -316,6 +316,7 @@ mod tests {
             detections: 11,
             input_size: 12,
             submission,
+            captured: submission.map(|_| Stamp(13)),
         })
     }
 
@@ -446,6 +447,10 @@ mod tests {
                 measured_to: Stamp(5),
                 reason,
                 lost_records: 6,
+                sampled: Some(crate::Sampled {
+                    repeated: 7,
+                    skipped: 8,
+                }),
             })
         }));
         let averagings = [

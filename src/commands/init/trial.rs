@@ -15,7 +15,7 @@ use crate::detector::camera::preprocess::Colour;
 use crate::detector::network::stem;
 use crate::detector::propose::{CameraDraft, Scaling};
 use crate::detector::{Carry, Detection, Detector, spec};
-use crate::scenario::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat};
+use crate::scenario::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Reading};
 use crate::source::{Content, ContentKind, Frame, Source, SourceError, images, points};
 use crate::tensor::TensorSet;
 use crate::units::Nanos;
@@ -35,8 +35,9 @@ pub(super) struct Frames {
 impl Frames {
     /// From a folder of images.
     pub(super) fn images(folder: &Path) -> Result<Frames, SourceError> {
-        let mut source = images::open(folder, false, MAX_MEGAPIXELS)?;
-        let count = source.files().len();
+        let listed = images::open(folder, false, MAX_MEGAPIXELS)?;
+        let count = listed.files().len();
+        let mut source = listed.read(Reading::default())?;
         Ok(Frames {
             folder: folder.to_owned(),
             kind: ContentKind::Image,
@@ -46,8 +47,9 @@ impl Frames {
 
     /// From a folder of sweeps.
     pub(super) fn sweeps(folder: &Path) -> Result<Frames, SourceError> {
-        let mut source = points::open(folder, false, PointFormat::Kitti, MAX_POINTS)?;
-        let count = source.files().len();
+        let listed = points::open(folder, false, PointFormat::Kitti, MAX_POINTS)?;
+        let count = listed.files().len();
+        let mut source = listed.read(Reading::default())?;
         Ok(Frames {
             folder: folder.to_owned(),
             kind: ContentKind::Points,

@@ -130,6 +130,7 @@ mod tests {
             machine: Default::default(),
             anchor: Stamp(0),
             anchor_unix_ns: 0,
+            unknown: Vec::new(),
         }
     }
 

@@ -110,7 +110,7 @@ fn hold(tools: &Tools<'_>, before: &[Clock], limit: Duration) -> (Seen, Result<(
         let begun = std::time::Instant::now();
         let mut last = None;
         let seen = loop {
-            let over = run.is_finished() || begun.elapsed() > HELD_WITHIN;
+            let over = run.is_finished() || begun.elapsed() > tools.patience.allow(HELD_WITHIN);
             match show(tools) {
                 Ok(clocks) if clocks.by_jetlag => {
                     // They are set one after the other: what counts is how they stand once all are.
@@ -142,7 +142,10 @@ fn hold(tools: &Tools<'_>, before: &[Clock], limit: Duration) -> (Seen, Result<(
 }
 
 fn show(tools: &Tools<'_>) -> Result<Clocks, Verdict> {
-    let ended = tools.jetlag(&["clocks", "show", "--format", "json"], LOOK)?;
+    let ended = tools.jetlag(
+        &["clocks", "show", "--format", "json"],
+        tools.patience.allow(LOOK),
+    )?;
     let answer: Option<Value> = serde_json::from_str(&ended.out).ok();
     let Some(answer) = answer.filter(|_| ended.code() == Some(0)) else {
         return Err(Verdict::fail(ended.words()));

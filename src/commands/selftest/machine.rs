@@ -26,7 +26,10 @@ pub(super) fn examine(tools: &Tools<'_>) -> Examined {
         checks: Vec::new(),
         verdict,
     };
-    let ended = match tools.jetlag(&["doctor", "--format", "json"], EXAMINED_WITHIN) {
+    let ended = match tools.jetlag(
+        &["doctor", "--format", "json"],
+        tools.patience.allow(EXAMINED_WITHIN),
+    ) {
         Ok(ended) => ended,
         Err(verdict) => return failed(verdict),
     };

@@ -47,7 +47,7 @@ use backends::Known;
 use child::Program;
 use networks::{Base, NoBase};
 pub(super) use probe::run as probe;
-use session::{Session, Tools};
+use session::{Patience, Session, Tools};
 
 /// As long as it takes where nothing else is said.
 const WITHIN: Nanos = Nanos::from_secs(600);
@@ -59,7 +59,7 @@ const WITHIN: Nanos = Nanos::from_secs(600);
 pub(super) fn run(args: &SelftestArgs, tensorrt: Option<&Path>, format: Format) -> anyhow::Result<Outcome> {
     let within = match &args.within {
         Some(text) => parse_duration(text).map_err(|error| WrongUse(format!("--within: {error}")))?,
-        None => WITHIN,
+        None => Nanos(WITHIN.0 * i64::from(args.patience)),
     };
     if within <= Nanos::ZERO {
         return Err(WrongUse("--within must be above zero".to_owned()).into());
@@ -76,7 +76,7 @@ pub(super) fn run(args: &SelftestArgs, tensorrt: Option<&Path>, format: Format) 
         stop: &stop,
         tensorrt: tensorrt.map(Path::to_owned),
     };
-    let tools = Tools::new(program, roots);
+    let tools = Tools::new(program, roots, Patience(args.patience));
     // What is wrong with the call is told before anything is tried.
     let base = Base::resolve(&tools, args.scenario.as_ref())?;
     let facts = board::facts(&tools.roots);
@@ -114,6 +114,9 @@ fn asked(args: &SelftestArgs) -> Option<report::Fact> {
             .iter()
             .map(|group| format!("--only {}", session::word(*group))),
     );
+    if args.patience > 1 {
+        words.push(format!("--patience {}", args.patience));
+    }
     words.extend(args.within.iter().map(|within| format!("--within {within}")));
     (!words.is_empty()).then(|| report::Fact {
         name: "asked for".to_owned(),

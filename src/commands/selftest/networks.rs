@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::boxes::{self, Closeness, Frames};
 use super::child::Why;
 use super::recorded::Recorded;
-use super::session::Tools;
+use super::session::{Patience, Tools};
 use crate::commands::outcome::WrongUse;
 use crate::scenario::{BackendChoice, Scenario, Sensor, SourceSpec};
 use crate::show::selftest::Verdict;
@@ -23,9 +23,11 @@ pub(super) const FRAMES: u64 = 3 * SCENES;
 /// Plans are for as many frames in flight as any check has.
 pub(super) const CONTEXTS: &str = "--contexts 4";
 /// A run that was not done by then is cut by itself and says so.
-const LONGEST_RUN: &str = "40s";
+const LONGEST_RUN: Duration = Duration::from_secs(40);
 /// A frame that takes longer hangs.
-const WATCHDOG: &str = "20s";
+const WATCHDOG: Duration = Duration::from_secs(20);
+/// A scenario is resolved within this.
+const RESOLVED: Duration = Duration::from_secs(30);
 
 /// What executes the tenants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,7 +135,7 @@ impl Base {
             None => vec!["demo".to_owned()],
         };
         arguments.push("--resolve-only".to_owned());
-        let ended = match tools.jetlag(&arguments, Duration::from_secs(30)) {
+        let ended = match tools.jetlag(&arguments, tools.patience.allow(RESOLVED)) {
             Ok(ended) => ended,
             Err(verdict) => return Ok(Err(NoBase::Untold(verdict.seen))),
         };
@@ -191,7 +193,7 @@ impl Base {
     }
 
     /// The command line of a way, without the run file's name.
-    fn arguments(&self, way: &Way) -> Vec<String> {
+    fn arguments(&self, way: &Way, patience: Patience) -> Vec<String> {
         let mut arguments = match &self.scenario {
             Some(path) => vec!["run".to_owned(), path.display().to_string()],
             None => vec!["demo".to_owned()],
@@ -199,8 +201,8 @@ impl Base {
         arguments.extend(["--quiet", "--format", "json"].map(str::to_owned));
         let mut set = |field: String| arguments.extend(["--set".to_owned(), field]);
         for field in [
-            &format!("duration={LONGEST_RUN}")[..],
-            &format!("watchdog={WATCHDOG}"),
+            &format!("duration={}s", patience.allow(LONGEST_RUN).as_secs())[..],
+            &format!("watchdog={}s", patience.allow(WATCHDOG).as_secs()),
             "warmup=0s",
             "baseline=(alone: false)",
             "expect=[]",
@@ -250,7 +252,7 @@ impl Base {
     /// The verdict where the run did not come to its end: a failure, or something that this machine cannot do.
     pub(super) fn run(&self, tools: &Tools<'_>, way: &Way, limit: Duration) -> Result<Run, Verdict> {
         let file = tools.path("run.mcap");
-        let mut arguments = self.arguments(way);
+        let mut arguments = self.arguments(way, tools.patience);
         arguments.extend([
             "--out".to_owned(),
             file.display().to_string(),
@@ -434,8 +436,10 @@ mod tests {
         let way = Way::new("x", On::TensorRt("--precision fp16".to_owned()))
             .with("sharing=Edf")
             .each("depth=3");
-        let arguments = base.arguments(&way);
+        let arguments = base.arguments(&way, Patience(3));
         for set in [
+            "duration=120s",
+            "watchdog=60s",
             "sharing=Edf",
             "tenants.camera.depth=3",
             "tenants.lidar.depth=3",

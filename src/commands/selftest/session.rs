@@ -27,19 +27,32 @@ const LEAST: Duration = Duration::from_secs(2);
 /// A question to a library is answered within this.
 const PROBE: Duration = Duration::from_secs(30);
 
+/// What every time limit of a check is multiplied by: machines may be slow, or busy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience(pub(super) u32);
+
+impl Patience {
+    /// The limit for what usually takes no longer than this.
+    pub(super) fn allow(self, usual: Duration) -> Duration {
+        usual.saturating_mul(self.0)
+    }
+}
+
 /// What checks work with.
 pub(super) struct Tools<'a> {
     pub(super) program: Program<'a>,
     pub(super) roots: Roots,
+    pub(super) patience: Patience,
     /// Answers of libraries, so that each is asked once.
     answers: RefCell<BTreeMap<String, Verdict>>,
 }
 
 impl<'a> Tools<'a> {
-    pub(super) fn new(program: Program<'a>, roots: Roots) -> Tools<'a> {
+    pub(super) fn new(program: Program<'a>, roots: Roots, patience: Patience) -> Tools<'a> {
         Tools {
             program,
             roots,
+            patience,
             answers: RefCell::default(),
         }
     }
@@ -55,7 +68,7 @@ impl<'a> Tools<'a> {
         if let Some(known) = self.answers.borrow().get(what) {
             return known.clone();
         }
-        let answer = match self.jetlag(&["selftest-probe", what], PROBE) {
+        let answer = match self.jetlag(&["selftest-probe", what], self.patience.allow(PROBE)) {
             Ok(ended) if ended.code() == Some(0) => serde_json::from_str(&ended.out)
                 .unwrap_or_else(|error| Verdict::fail(format!("the answer cannot be read: {error}"))),
             Ok(ended) => Verdict::fail(ended.words()),
@@ -140,12 +153,12 @@ impl<'a> Session<'a> {
         self.groups.is_empty() || self.groups.contains(&group)
     }
 
-    /// Makes a check, which has to come to its end within `limit`, and records what came of it.
+    /// Makes a check, which has to come to its end within `usual` (times the patience asked for), and records what came of it.
     pub(super) fn check(
         &mut self,
         group: SelftestGroup,
         name: &str,
-        limit: Duration,
+        usual: Duration,
         look: impl FnOnce(&Tools<'a>, Duration) -> Verdict,
     ) -> anyhow::Result<Outcome> {
         if !self.wants(group) {
@@ -161,7 +174,7 @@ impl<'a> Session<'a> {
             )
         } else {
             self.bar.set_message(format!("{}/{name}", word(group)));
-            let verdict = look(&self.tools, limit.min(left));
+            let verdict = look(&self.tools, self.tools.patience.allow(usual).min(left));
             match self.tools.is_stopped() && verdict.outcome == Outcome::Fail {
                 // What failed because it was stopped says nothing.
                 true => Verdict::not_applicable("interrupted during this check"),

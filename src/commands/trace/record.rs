@@ -144,6 +144,7 @@ fn manifest(names: &[String], folder: &Folder, asked: &Asked<'_>) -> Manifest {
         machine,
         anchor,
         anchor_unix_ns,
+        unknown: Vec::new(),
     }
 }
 
@@ -332,6 +333,7 @@ impl Recording {
                 measured_to: to,
                 reason: EndReason::EndOfSource,
                 lost_records: 0,
+                sampled: None,
             })?;
         }
         Ok(())

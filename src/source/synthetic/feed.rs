@@ -5,6 +5,7 @@
 
 use super::{IMAGE_SIZE, World, camera, lidar};
 use crate::scenario::Sensor;
+use crate::source::timeline::Timeline;
 use crate::source::{
     Content, ContentKind, Frame, Image, PointCloud, Source, SourceError, SourceInfo, position_after,
 };
@@ -17,7 +18,7 @@ const INTERVAL: Nanos = Nanos::from_millis(100);
 #[derive(Debug)]
 pub struct SyntheticSource {
     contents: Vec<Content>,
-    times: Vec<Nanos>,
+    timeline: Timeline,
     sensor: Sensor,
     seed: u64,
     next: usize,
@@ -47,7 +48,7 @@ impl SyntheticSource {
         });
         SyntheticSource {
             contents,
-            times: (0..scenes as i64).map(|i| INTERVAL * i).collect(),
+            timeline: Timeline::of_captures((0..scenes as i64).map(|i| INTERVAL * i)),
             sensor,
             seed,
             next: 0,
@@ -79,7 +80,7 @@ impl Source for SyntheticSource {
             self.next = 0;
         }
         frame.index = self.next as u64;
-        frame.captured = Some(self.times[self.next]);
+        frame.captured = self.timeline.at(frame.index).map(|time| time.captured);
         copy(&self.contents[self.next], &mut frame.content);
         self.next += 1;
         Ok(true)
@@ -95,8 +96,8 @@ impl Source for SyntheticSource {
         Ok(())
     }
 
-    fn capture_times(&self) -> &[Nanos] {
-        &self.times
+    fn timeline(&self) -> Option<&Timeline> {
+        Some(&self.timeline)
     }
 }
 

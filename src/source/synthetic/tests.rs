@@ -130,8 +130,10 @@ fn a_source_yields_the_scenes_in_order_then_ends_or_begins_again() {
     for sensor in [Sensor::Camera, Sensor::Lidar] {
         let mut once = SyntheticSource::open(sensor, 7, 3, false);
         assert_eq!(
-            once.capture_times().last(),
-            Some(&crate::units::Nanos::from_millis(200))
+            once.timeline()
+                .and_then(|timeline| timeline.at(2))
+                .map(|time| time.captured),
+            Some(crate::units::Nanos::from_millis(200))
         );
         let mut frame = Frame::default();
         for index in 0..3 {

@@ -10,6 +10,9 @@ pub(super) enum FrameError {
     /// It could not be read or decoded.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// A timer took it again after it could not be read.
+    #[error("the newest frame could not be read before, and no other has come since")]
+    NotThere,
     /// No inputs could be made of it, or no detections of its outputs.
     #[error(transparent)]
     Detector(#[from] DetectorError),

@@ -40,8 +40,10 @@ pub(super) enum Next {
 /// From release to made inputs.
 pub(super) struct Prepare<'a> {
     pub(super) source: &'a mut dyn Source,
-    /// Number of the frame that the source yields next.
+    /// Number of the frame that the source yields next, counted through all repetitions.
     pub(super) position: u64,
+    /// Whether `frame` is the one before it, read and decoded.
+    pub(super) is_whole: bool,
     pub(super) preprocess: Option<&'a mut (dyn Preprocess + 'static)>,
     pub(super) line: ReleaseLine,
     pub(super) frame: Frame,
@@ -67,7 +69,7 @@ impl Prepare<'_> {
             self.clock.now()
         };
         let mut record = self.line.record_of(release, started);
-        match self.make_inputs(place, &mut record) {
+        match self.make_inputs(place, release.frame, &mut record) {
             Ok(true) => {
                 self.failures.none();
                 Next::Frame(record)
@@ -78,7 +80,12 @@ impl Prepare<'_> {
     }
 
     /// Acquire, decode and preprocess, each stamped; `false` at the end of the source.
-    fn make_inputs(&mut self, place: &mut FrameSlot, record: &mut FrameRecord) -> Result<bool, FrameError> {
+    fn make_inputs(
+        &mut self,
+        place: &mut FrameSlot,
+        number: u64,
+        record: &mut FrameRecord,
+    ) -> Result<bool, FrameError> {
         let mut mark = record.started;
         let mut lap = |clock: &dyn Clock| {
             let now = clock.now();
@@ -86,27 +93,37 @@ impl Prepare<'_> {
             mark = now;
             Some(took)
         };
-        // The n-th release means the n-th frame: those of dropped releases are passed over.
-        let passed = record.sequence - std::mem::replace(&mut self.position, record.sequence + 1);
-        if passed > 0 {
-            self.source.skip(passed)?;
-        }
         let traced = traced(record, self.name);
-        let acquired = {
-            let _stage = traced.stage("acquire");
-            self.source.acquire(&mut self.frame)
-        };
-        if !acquired? {
-            return Ok(false);
+        // A timer may take the frame again that is here already.
+        let is_here = self.position.checked_sub(1) == Some(number);
+        if !is_here {
+            // Frames of dropped releases are passed over, and those that a timer never takes.
+            let passed = number - std::mem::replace(&mut self.position, number + 1);
+            self.is_whole = false;
+            if passed > 0 {
+                self.source.skip(passed)?;
+            }
+            let acquired = {
+                let _stage = traced.stage("acquire");
+                self.source.acquire(&mut self.frame)
+            };
+            if !acquired? {
+                return Ok(false);
+            }
+            record.source_index = self.frame.index;
+            record.stages[Stage::Acquire as usize] = lap(self.clock);
+            let decoded = {
+                let _stage = traced.stage("decode");
+                self.source.decode(&mut self.frame)
+            };
+            decoded?;
+            self.is_whole = true;
+            record.stages[Stage::Decode as usize] = lap(self.clock);
+        } else if self.is_whole {
+            record.source_index = self.frame.index;
+        } else {
+            return Err(FrameError::NotThere);
         }
-        record.source_index = self.frame.index;
-        record.stages[Stage::Acquire as usize] = lap(self.clock);
-        let decoded = {
-            let _stage = traced.stage("decode");
-            self.source.decode(&mut self.frame)
-        };
-        decoded?;
-        record.stages[Stage::Decode as usize] = lap(self.clock);
         if let Some(preprocess) = &mut self.preprocess {
             let made = {
                 let _stage = traced.stage("preprocess");
@@ -123,7 +140,8 @@ impl Prepare<'_> {
         let mut woke_for = None;
         loop {
             let now = self.clock.now();
-            self.line.join_due(now, woke_for, |dropped| sink.frame(dropped));
+            self.line
+                .join_due(now, woke_for, |_, dropped| sink.frame(dropped));
             if self.stop.load(Ordering::Relaxed) {
                 return Err(EndReason::Interrupted);
             }
@@ -180,9 +198,9 @@ impl Prepare<'_> {
     /// time ended, so that what a slow last frame takes beyond that makes no other overdue.
     pub(super) fn close(&mut self, sink: &mut RecordSink) {
         let now = self.clock.now();
-        self.line.join_due(now, None, |dropped| sink.frame(dropped));
+        self.line.join_due(now, None, |_, dropped| sink.frame(dropped));
         self.failures.close(&self.notes, now, self.name);
         self.line
-            .cut_off(now.min(self.plan.end), |unfinished| sink.frame(unfinished));
+            .cut_off(now.min(self.plan.end), |_, unfinished| sink.frame(unfinished));
     }
 }

@@ -15,7 +15,7 @@ use crate::units::Nanos;
 
 pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer};
 pub use made::{Fill, MadeInputs, Shapes, WrongShapes};
-pub use source::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Sensor, SourceSpec};
+pub use source::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Reading, Sensor, SourceSpec};
 pub use stress::{Resource, Stress};
 pub use telemetry::{Telemetry, TelemetrySource};
 pub use tenant::{Arrival, BackendChoice, DetectorRef, LatencyModel, Overload, Tenant};

@@ -19,6 +19,25 @@ const fn default_max_points() -> u32 {
     MAX_POINTS
 }
 
+/// How the frames of a stored source are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reading {
+    /// By a thread of its own, so many frames before they are asked for; with 0, when they are asked for.
+    Ahead {
+        /// How many.
+        frames: u32,
+    },
+    /// All of them before the clock starts.
+    Preload,
+}
+
+/// As jetlag read before version 1.9 of the run file.
+impl Default for Reading {
+    fn default() -> Self {
+        Reading::Ahead { frames: 0 }
+    }
+}
+
 /// Where frames come from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum SourceSpec {
@@ -33,6 +52,9 @@ pub enum SourceSpec {
         /// The largest image that is decoded, in millions of pixels.
         #[serde(default = "default_max_megapixels")]
         max_megapixels: u32,
+        /// How it is read.
+        #[serde(default)]
+        reading: Reading,
     },
     /// A folder of .bin or .pcd sweeps, in name order.
     Points {
@@ -45,6 +67,9 @@ pub enum SourceSpec {
         /// The largest sweep that is read.
         #[serde(default = "default_max_points")]
         max_points: u32,
+        /// How it is read.
+        #[serde(default)]
+        reading: Reading,
     },
     /// The synthetic world, seen by one of its sensors. Equal seeds give equal scenes at equal indices.
     Synthetic {

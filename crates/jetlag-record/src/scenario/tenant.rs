@@ -203,6 +203,14 @@ pub enum Arrival {
         /// Releases a second, on average.
         hz: f64,
     },
+    /// A timer that takes the newest frame, as nodes of ROS do: a frame that a newer one follows before the next release is
+    /// skipped, and where none has come the last is taken again.
+    Sampled {
+        /// Releases per second.
+        hz: f64,
+        /// Offset of the first release from the common epoch.
+        phase: Nanos,
+    },
     /// At the source's capture times.
     Replay {
         /// Speed of the replay; 2.0 is twice as fast.

@@ -4,6 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Code {
     TruncatedFile,
+    NewerScenario,
     ShortRun,
     TenantFailed,
     HostBusy,
@@ -50,6 +51,7 @@ impl Code {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Code::TruncatedFile => "truncated-file",
+            Code::NewerScenario => "newer-scenario",
             Code::ShortRun => "short-run",
             Code::TenantFailed => "tenant-failed",
             Code::HostBusy => "host-busy",

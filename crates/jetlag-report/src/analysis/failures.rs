@@ -116,6 +116,7 @@ mod tests {
             measured_to: Stamp(100),
             reason,
             lost_records: 0,
+            sampled: None,
         }
     }
 

@@ -89,6 +89,7 @@ impl Case<'_> {
 pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Limit> {
     let mut findings = Vec::new();
     findings.extend(truncated_file(evidence));
+    findings.extend(newer_scenario(evidence.manifest));
     findings.extend(interrupted(evidence));
     findings.extend(host_busy(evidence));
     findings.extend(own_cost(evidence));
@@ -132,6 +133,15 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Limit> {
     }
     findings.extend(undecided(evidence));
     findings
+}
+
+fn newer_scenario(manifest: &Manifest) -> Option<Limit> {
+    (!manifest.unknown.is_empty()).then(|| {
+        Limit::Run(RunLimit::NewerScenario {
+            version: manifest.jetlag_version.clone(),
+            unknown: manifest.unknown.clone(),
+        })
+    })
 }
 
 fn truncated_file(evidence: &Evidence<'_>) -> Option<Limit> {
@@ -338,7 +348,7 @@ fn rate(case: &Case<'_>) -> Option<f64> {
     let seconds = case.facts.measured.as_secs_f64();
     match case.scenario.arrival {
         Arrival::Closed => None,
-        Arrival::Periodic { hz, .. } | Arrival::Poisson { hz } => Some(hz),
+        Arrival::Periodic { hz, .. } | Arrival::Poisson { hz } | Arrival::Sampled { hz, .. } => Some(hz),
         Arrival::Replay { .. } => {
             let counts = case.summary.frames;
             (seconds > 0.0).then(|| (counts.offered + counts.unfinished) as f64 / seconds)

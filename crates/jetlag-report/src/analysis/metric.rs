@@ -19,6 +19,7 @@ pub(super) enum TimeSeries {
     Response,
     Service,
     Lateness,
+    Age,
     Stage(Stage),
 }
 
@@ -126,6 +127,7 @@ impl Metric {
             ("response".to_owned(), TimeSeries::Response),
             ("service".to_owned(), TimeSeries::Service),
             ("lateness".to_owned(), TimeSeries::Lateness),
+            ("age".to_owned(), TimeSeries::Age),
         ];
         let stages = Stage::ALL.map(|stage| (format!("stages.{}", stage.name()), TimeSeries::Stage(stage)));
         let times = series.into_iter().chain(stages).flat_map(|(name, series)| {
@@ -243,6 +245,7 @@ fn series_of(series: TimeSeries, tenant: &TenantSummary) -> Option<&Stats> {
         TimeSeries::Response => Some(&tenant.response_ms),
         TimeSeries::Service => Some(&tenant.service_ms),
         TimeSeries::Lateness => Some(&tenant.lateness_ms),
+        TimeSeries::Age => tenant.age_ms.as_ref(),
         TimeSeries::Stage(stage) => {
             let found = tenant.stages_ms.iter().find(|(name, _)| *name == stage.name());
             found.map(|(_, stats)| stats)

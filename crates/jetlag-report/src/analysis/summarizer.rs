@@ -399,6 +399,7 @@ mod tests {
             machine: std::collections::BTreeMap::new(),
             anchor: Stamp(0),
             anchor_unix_ns: 0,
+            unknown: Vec::new(),
         }
     }
 

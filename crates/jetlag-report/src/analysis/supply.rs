@@ -38,9 +38,11 @@ impl Supply {
         };
         let (rate, scatter) = match scenario.arrival {
             // The number of dropped frames varies more than if each were dropped independently.
-            Arrival::Periodic { hz, .. } if !alone => (Some(hz), 2.0 * (1.0 - completed)),
+            Arrival::Periodic { hz, .. } | Arrival::Sampled { hz, .. } if !alone => {
+                (Some(hz), 2.0 * (1.0 - completed))
+            }
             Arrival::Poisson { hz } if !alone => (Some(hz), 1.0 + (1.0 - completed)),
-            Arrival::Periodic { .. } => (as_it_came, 0.0),
+            Arrival::Periodic { .. } | Arrival::Sampled { .. } => (as_it_came, 0.0),
             Arrival::Poisson { .. } | Arrival::Replay { .. } => (as_it_came, 1.0),
             // Few frames show little of a long tail: use twice the observed value.
             Arrival::Closed => (as_it_came, 2.0 * summary.cv.unwrap_or(1.0).powi(2)),

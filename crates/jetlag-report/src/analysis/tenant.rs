@@ -27,6 +27,7 @@ pub(super) struct Gathered {
     response: Series,
     service: Series,
     lateness: Series,
+    age: Series,
     stages: [Series; 8],
     alone: Series,
     late_releases: u64,
@@ -35,8 +36,8 @@ pub(super) struct Gathered {
     together: Option<PhaseRecord>,
     lost_elsewhere: u64,
     nodes: Vec<NodeRecord>,
-    /// Response, service, lateness, the stages and submission, in this order.
-    timeline: Timeline<12>,
+    /// Response, service, lateness, the stages, submission and age, in this order.
+    timeline: Timeline<TIMED>,
     alone_timeline: Timeline<1>,
     misses: Misses,
     waterfall: waterfall::WaterfallSeries,
@@ -60,6 +61,9 @@ const SERVICE: usize = 1;
 const LATENESS: usize = 2;
 const STAGES: usize = 3;
 const SUBMISSION: usize = 11;
+const AGE: usize = 12;
+/// How many these are.
+const TIMED: usize = 13;
 
 /// One tenant while the summary is computed.
 pub(super) struct Measured<'a> {
@@ -176,6 +180,10 @@ impl Gathered {
         self.service.push(frame.service(), exact);
         self.waterfall.push(frame, exact);
         let mut kept = 3 + waterfall::KEPT + self.submission.push(frame, exact);
+        if let Some(age) = frame.age() {
+            self.age.push(age, exact);
+            kept += 1;
+        }
         for (series, took) in self.stages.iter_mut().zip(&frame.stages) {
             if let Some(took) = took {
                 series.push(*took, exact);
@@ -310,6 +318,8 @@ impl Gathered {
             slowest: Vec::new(),
             submission_ms,
             submitting,
+            sampled: self.together.and_then(|phase| phase.sampled),
+            age_ms: (self.age.count() > 0).then(|| of_series(self.age, &in_order(AGE))),
         };
         let samples = Samples {
             together,
@@ -333,8 +343,8 @@ fn of_series(series: Series, in_order: &[i64]) -> Stats {
 }
 
 /// A frame's durations as [`Gathered::timeline`] keeps them.
-fn durations(frame: &FrameRecord) -> [Option<i64>; 12] {
-    let mut values = [None; 12];
+fn durations(frame: &FrameRecord) -> [Option<i64>; TIMED] {
+    let mut values = [None; TIMED];
     values[LATENESS] = Some(frame.lateness.0);
     if frame.outcome == Outcome::Completed {
         values[RESPONSE] = Some(frame.response().0);
@@ -343,6 +353,7 @@ fn durations(frame: &FrameRecord) -> [Option<i64>; 12] {
             *value = took.map(|took| took.0);
         }
         values[SUBMISSION] = frame.submission.map(|submission| submission.took.0);
+        values[AGE] = frame.age().map(|age| age.0);
     }
     values
 }
@@ -377,6 +388,7 @@ pub(super) fn arrival_in_words(arrival: &Arrival) -> String {
         Arrival::Closed => "closed loop".to_owned(),
         Arrival::Periodic { hz, .. } => format!("periodic {hz} Hz"),
         Arrival::Poisson { hz } => format!("poisson {hz} Hz"),
+        Arrival::Sampled { hz, .. } => format!("newest frame at {hz} Hz"),
         Arrival::Replay { speed } => format!("replay ×{speed}"),
     }
 }
@@ -415,6 +427,9 @@ mod tests {
             in_compute: Some(Nanos(1)),
         });
         assert!(push(&submitted).0 > kept);
+        let mut replayed = frame(5, Nanos::ZERO);
+        replayed.captured = Some(Stamp(90));
+        assert_eq!(push(&replayed).0, kept + 1);
         let mut dropped = frame(4, Nanos::ZERO);
         dropped.outcome = Outcome::Dropped;
         assert_eq!(push(&dropped), (1, 2));

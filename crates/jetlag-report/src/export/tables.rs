@@ -102,6 +102,8 @@ pub const TABLES: [Table; 6] = [
             column("missed", ValueKind::Flag),
             column("detections", ValueKind::Count),
             column("input_size", ValueKind::Count),
+            maybe("captured_ns", ValueKind::Int),
+            maybe("age_ns", ValueKind::Int),
         ],
     },
     Table {
@@ -399,6 +401,8 @@ fn frame<'a>(frame: &'a FrameRecord, tenant: &'a str) -> Vec<Cell<'a>> {
         Cell::Flag(frame.missed()),
         Cell::Count(frame.detections.into()),
         Cell::Count(frame.input_size.into()),
+        if_known(frame.captured, |at| Cell::Int(at.0)),
+        if_known(frame.age(), ns),
     ]);
     row
 }

@@ -30,12 +30,12 @@ impl Touches {
     /// By the finding's code; `None` for one that is not known here.
     fn of_code(code: &str) -> Option<Touches> {
         Some(match code {
-            "truncated-file" | "short-run" | "not-started" | "process-died" | "lost-records"
-            | "host-busy" | "own-cost" | "lost-ranges" | "traced-frames" => Touches::Run,
+            "truncated-file" | "newer-scenario" | "short-run" | "not-started" | "process-died"
+            | "lost-records" | "host-busy" | "own-cost" | "lost-ranges" | "traced-frames" => Touches::Run,
             "tenant-failed" | "failed-frames" | "no-frames" | "overload" | "late-releases"
             | "too-few-samples" => Touches::Tenants,
             "not-settled" | "drift" | "latency-shift" => Touches::Time,
-            "host-bound" | "compute-unclear" => Touches::Stages,
+            "host-bound" | "compute-unclear" | "source-late" => Touches::Stages,
             "phase-overload"
             | "phase-failed"
             | "phase-late-releases"

@@ -5,6 +5,8 @@
 
 mod charts;
 mod comparison;
+#[allow(unreachable_pub, reason = "the macro makes more of a filter, which is public")]
+mod filters;
 mod findings;
 mod interference;
 mod machine;

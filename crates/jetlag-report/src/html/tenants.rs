@@ -7,7 +7,7 @@ use crate::analysis::summary::{SlowFrame, Summary, TenantSummary};
 use crate::digits::range;
 use crate::text::nodes::{drivers, of_submission};
 use crate::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short, short_beside};
-use crate::text::waterfall::sentence;
+use crate::text::waterfall::{sampled, sentence};
 
 /// Layers shown of a tenant; JSON has all.
 const MOST_LAYERS: usize = 25;
@@ -263,6 +263,17 @@ fn waterfall(number: usize, tenant: &TenantSummary, unit: TimeUnit) -> Table {
     }
     row.push(cell(""));
     table.row(row);
+    if let Some(age) = &tenant.age_ms {
+        let mut row = vec![
+            cell("age of the result, since its capture").class("dim"),
+            total(age.mean),
+            cell(""),
+            total(age.p99),
+        ];
+        row.extend(slowest.then(|| cell("")));
+        row.push(cell(sampled(tenant).unwrap_or_default()).class("dim"));
+        table.row(row);
+    }
     table
 }
 

@@ -286,6 +286,7 @@ mod tests {
             machine: std::collections::BTreeMap::new(),
             anchor: Stamp(0),
             anchor_unix_ns: 0,
+            unknown: Vec::new(),
         };
         Summarizer::new(&manifest).finish(None).tenants.remove(0)
     }

@@ -64,6 +64,22 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
             total.push(dim(or_unknown(mean, |ms| unit.show(ms))));
         }
         grid.row(total);
+        if let Some(age) = &tenant.age_ms {
+            let mut row = vec![
+                plain(""),
+                dim("age of the result"),
+                dim(or_unknown(age.mean, |ms| unit.show(ms))),
+                plain(""),
+                dim(or_unknown(age.p99, |ms| unit.show(ms))),
+            ];
+            if slowest {
+                row.push(plain(""));
+            }
+            row.push(dim(
+                sampled(tenant).unwrap_or_else(|| "since its capture".to_owned())
+            ));
+            grid.row(row);
+        }
         if let Some(submission) = &tenant.submission_ms {
             let share = tenant.submitting.and_then(|submitting| submitting.share.p50);
             let mut row = vec![
@@ -89,6 +105,15 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         }
     }
     text
+}
+
+/// What a timer made of the frames that came.
+pub(crate) fn sampled(tenant: &TenantSummary) -> Option<String> {
+    let sampled = tenant.sampled?;
+    Some(format!(
+        "{} repeated, {} skipped",
+        sampled.repeated, sampled.skipped
+    ))
 }
 
 impl TimeUnit {

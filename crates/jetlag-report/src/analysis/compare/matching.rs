@@ -142,6 +142,7 @@ fn arrival(tenant: &Tenant) -> String {
     let words = arrival_in_words(&tenant.arrival);
     match tenant.arrival {
         Arrival::Periodic { phase, jitter, .. } => format!("{words}, phase {phase}, jitter {jitter}"),
+        Arrival::Sampled { phase, .. } => format!("{words}, phase {phase}"),
         _ => words,
     }
 }

@@ -366,7 +366,7 @@ impl Why {
 fn is_fixed(arrival: Arrival) -> bool {
     match arrival {
         Arrival::Periodic { jitter, .. } => jitter == Nanos::ZERO,
-        Arrival::Replay { .. } => true,
+        Arrival::Replay { .. } | Arrival::Sampled { .. } => true,
         Arrival::Closed | Arrival::Poisson { .. } => false,
     }
 }

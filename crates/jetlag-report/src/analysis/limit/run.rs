@@ -7,6 +7,7 @@ use super::super::expectation::ExpectationError;
 use super::super::machine::Absent;
 use super::absent;
 use super::words::percent;
+use crate::record::UnknownWord;
 use crate::units::Nanos;
 
 /// Something that limits a run as a whole.
@@ -14,6 +15,12 @@ use crate::units::Nanos;
 pub(in super::super) enum RunLimit {
     /// The file was cut short; the reader's sentence on how much it got.
     TruncatedFile(String),
+    /// The scenario has parts that only newer versions of jetlag know: fields, and what stands there.
+    NewerScenario {
+        /// The version that wrote the file.
+        version: String,
+        unknown: Vec<UnknownWord>,
+    },
     /// Somebody ended it before its time.
     Interrupted { measured: Nanos, planned: Nanos },
     /// Other programs took the processors.
@@ -64,6 +71,7 @@ impl RunLimit {
     pub(super) fn code(&self) -> Code {
         match self {
             RunLimit::TruncatedFile(_) => Code::TruncatedFile,
+            RunLimit::NewerScenario { .. } => Code::NewerScenario,
             RunLimit::Interrupted { .. } => Code::ShortRun,
             RunLimit::HostBusy { .. } => Code::HostBusy,
             RunLimit::OwnCost { .. } => Code::OwnCost,
@@ -83,6 +91,15 @@ impl RunLimit {
     pub(super) fn message(&self) -> String {
         match self {
             RunLimit::TruncatedFile(how_much) => how_much.clone(),
+            RunLimit::NewerScenario { version, unknown } => {
+                let word = |word: &UnknownWord| format!("`{}` is `{}`", word.field, word.text);
+                let told: Vec<String> = unknown.iter().map(word).collect();
+                format!(
+                    "The file was written by jetlag {version}, and its scenario has what this version does not know: {}. Its frames \
+                     are summarised all the same.",
+                    told.join("; ")
+                )
+            }
             RunLimit::Interrupted { measured, planned } => {
                 format!("The run was interrupted after {measured} of {planned}.")
             }
@@ -142,6 +159,7 @@ impl RunLimit {
             RunLimit::TruncatedFile(_) => {
                 "The figures cover what was recovered; run again if the rest matters."
             }
+            RunLimit::NewerScenario { .. } => "Update jetlag to read the rest.",
             RunLimit::Interrupted { .. } => "Let it run to its end, or set a shorter `duration`.",
             RunLimit::HostBusy { pinned: true, .. } => {
                 "Stop the other programs, or keep them off the tenants' `cpus`."

@@ -32,7 +32,9 @@ impl Asked {
     fn of(arrival: &Arrival) -> Asked {
         match arrival {
             Arrival::Closed => Asked::Closed,
-            Arrival::Periodic { hz, .. } | Arrival::Poisson { hz } => Asked::Hz(*hz),
+            Arrival::Periodic { hz, .. } | Arrival::Poisson { hz } | Arrival::Sampled { hz, .. } => {
+                Asked::Hz(*hz)
+            }
             Arrival::Replay { .. } => Asked::Unknown,
         }
     }

@@ -192,6 +192,7 @@ fn parts(judge: &Judge<'_>, circumstance: Circumstance) -> usize {
 fn rhythm(own: &Tenant, other: &Tenant, frames: u64) -> u32 {
     let hz = |tenant: &Tenant| match tenant.arrival {
         Arrival::Periodic { hz, jitter, .. } if jitter == Nanos::ZERO => Some(hz),
+        Arrival::Sampled { hz, .. } => Some(hz),
         _ => None,
     };
     let Some((own, other)) = hz(own).zip(hz(other)) else {

@@ -6,7 +6,7 @@ use serde::ser::{SerializeMap, Serializer};
 use super::{
     Device, Energy, Predictability, SlowFrame, Slowdown, StagePredictability, Stats, Submitting, Waterfall,
 };
-use crate::record::{FrameRecord, Outcome};
+use crate::record::{FrameRecord, Outcome, Sampled};
 
 /// One tenant in figures. Frames of the warm-up are in none of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -76,6 +76,11 @@ pub struct TenantSummary {
     pub submission_ms: Option<Stats>,
     /// What of *compute* that was; `None` also where *compute* is too short to tell.
     pub submitting: Option<Submitting>,
+    /// finished − captured, of completed frames: how old its result was; `None` where the releases do not follow a
+    /// recording's or a camera's time.
+    pub age_ms: Option<Stats>,
+    /// What a timer that takes the newest frame made of the frames that came; `None` for other arrivals.
+    pub sampled: Option<Sampled>,
 }
 
 /// What a node's time is the time of.

@@ -55,6 +55,7 @@ impl Made {
             machine: BTreeMap::new(),
             anchor: Stamp(0),
             anchor_unix_ns: 0,
+            unknown: Vec::new(),
         };
         Made {
             manifest,
@@ -232,6 +233,7 @@ impl Made {
                 measured_to: us(to),
                 reason: EndReason::Duration,
                 lost_records: 0,
+                sampled: None,
             })
         };
         let mut events = vec![spec(Phase::Together, false, us(0))];
