@@ -7,7 +7,7 @@ use std::thread::ScopedJoinHandle;
 use jetlag_record::units::Nanos;
 
 use super::field::Wrong;
-use super::keys::{Keys, NO_ROW};
+use super::keys::{Keys, NO_ROW, NewKeys};
 use super::note::Loose;
 use super::rows::{CaptureRow, PoseRow};
 use super::small::{Samples, Sensors};
@@ -18,7 +18,6 @@ use crate::table_error::{FieldProblem, TableError};
 
 /// One file of one sensor.
 pub(super) struct Capture {
-    pub(super) token: Token,
     pub(super) time: Nanos,
     /// Rows of the other tables; [`NO_ROW`] for a sample, a pose or a previous capture that there is none of.
     pub(super) sample: u32,
@@ -33,11 +32,16 @@ pub(super) struct Capture {
 /// All captures with their files' names.
 pub(super) struct Captures {
     pub(super) rows: Vec<Capture>,
+    tokens: Vec<Token>,
     names: Names,
     pub(super) poses: Vec<Pose>,
 }
 
 impl Captures {
+    pub(super) fn token(&self, row: usize) -> &Token {
+        &self.tokens[row]
+    }
+
     /// The file of a capture, counted from the dataset's root.
     pub(super) fn name(&self, row: usize) -> &str {
         self.names.get(row)
@@ -79,7 +83,7 @@ pub(super) fn captures(
     let path = folder.join("sample_data.json");
     let mut read_poses = || match with_poses {
         true => poses(&folder.join("ego_pose.json"), loose_poses),
-        false => Ok((Vec::new(), Keys::of("ego_pose"))),
+        false => Ok((Vec::new(), Keys::none("ego_pose"))),
     };
     let (data, beside) = std::thread::scope(|scope| {
         let beside = std::thread::Builder::new().spawn_scoped(scope, &mut read_poses);
@@ -101,7 +105,8 @@ pub(super) fn captures(
     if !pose_keys.is_empty() {
         for (number, Pending { pose, .. }) in pending.iter().enumerate() {
             let row = match pose {
-                Some(token) => pose_keys.row("ego_pose_token", token),
+                // In nuScenes each capture has a pose of its own, in the same row.
+                Some(token) => pose_keys.row("ego_pose_token", token, number as u32),
                 None => Err(Wrong {
                     field: "ego_pose_token",
                     problem: FieldProblem::Absent {
@@ -114,31 +119,39 @@ pub(super) fn captures(
     }
     drop(pose_keys); // Before the links are followed: it takes as much memory as the keys of sample_data.
     for (number, Pending { previous, .. }) in pending.iter().enumerate() {
-        let row = keys.link("prev", previous.as_ref()).map_err(in_row(number))?;
+        let guess = (number as u32).wrapping_sub(1);
+        let row = keys.link("prev", previous.as_ref(), guess);
+        let row = row.map_err(in_row(number))?;
         rows[number].previous = row;
     }
-    Ok(Captures { rows, names, poses })
+    Ok(Captures {
+        rows,
+        tokens: keys.into_tokens(),
+        names,
+        poses,
+    })
 }
 
 type Data = (Vec<Capture>, Names, Vec<Pending>, Keys);
 
 fn data(path: &Path, samples: &Samples, sensors: &Sensors, loose: &mut Loose) -> Result<Data, TableError> {
     let (mut rows, mut names) = (Vec::new(), Names::default());
-    let (mut pending, mut keys) = (Vec::new(), Keys::of("sample_data"));
-    read(path, |number, row: CaptureRow| {
+    let (mut pending, mut keys) = (Vec::new(), NewKeys::of("sample_data"));
+    let (mut sample, mut calibrated) = (0, 0);
+    read(path, |_, row: CaptureRow| {
+        keys.push(row.token.needed("token")?);
         let stamp = row.timestamp.needed("timestamp")?;
         loose.nanoseconds += usize::from(stamp.in_nanoseconds);
+        // Often those of the row before.
+        let token = row.sample_token.needed("sample_token")?;
+        sample = samples.keys.get(&token, sample).unwrap_or(NO_ROW);
+        let field = "calibrated_sensor_token";
+        let token = row.calibrated_sensor_token.needed(field)?;
+        calibrated = sensors.keys.row(field, &token, calibrated)?;
         rows.push(Capture {
-            token: keys.insert(number, row.token)?,
             time: stamp.time,
-            sample: samples
-                .keys
-                .get(&row.sample_token.needed("sample_token")?)
-                .unwrap_or(NO_ROW),
-            calibrated: sensors.keys.row(
-                "calibrated_sensor_token",
-                &row.calibrated_sensor_token.needed("calibrated_sensor_token")?,
-            )?,
+            sample,
+            calibrated,
             pose: NO_ROW,
             previous: NO_ROW,
             width: row.width.optional("width")?.map_or(0, |count| count.0),
@@ -155,13 +168,13 @@ fn data(path: &Path, samples: &Samples, sensors: &Sensors, loose: &mut Loose) ->
         });
         Ok(())
     })?;
-    Ok((rows, names, pending, keys))
+    Ok((rows, names, pending, keys.sorted(path)?))
 }
 
 fn poses(path: &Path, loose: &mut Loose) -> Result<(Vec<Pose>, Keys), TableError> {
-    let (mut poses, mut keys) = (Vec::new(), Keys::of("ego_pose"));
-    read(path, |number, row: PoseRow| {
-        keys.insert(number, row.token)?;
+    let (mut poses, mut keys) = (Vec::new(), NewKeys::of("ego_pose"));
+    read(path, |_, row: PoseRow| {
+        keys.push(row.token.needed("token")?);
         let rotation = row.rotation.needed("rotation")?;
         loose.matrices += usize::from(rotation.was_matrix);
         poses.push(Pose {
@@ -170,5 +183,5 @@ fn poses(path: &Path, loose: &mut Loose) -> Result<(Vec<Pose>, Keys), TableError
         });
         Ok(())
     })?;
-    Ok((poses, keys))
+    Ok((poses, keys.sorted(path)?))
 }

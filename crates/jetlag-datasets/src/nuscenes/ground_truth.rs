@@ -10,7 +10,7 @@ use jetlag_record::detection::Box3d;
 use jetlag_record::units::Nanos;
 
 use super::NuScenes;
-use super::keys::{Keys, NO_ROW, linked};
+use super::keys::{Keys, NO_ROW, NewKeys, linked};
 use super::note::{Loose, Note};
 use super::recording::DatasetFrame;
 use super::rows::{AnnotationRow, InstanceRow, NameRow};
@@ -119,23 +119,26 @@ impl GroundTruth {
                 tables,
             });
         }
-        let (mut categories, mut category_keys) = (Vec::new(), Keys::of("category"));
-        read(&file("category"), |number, row: NameRow| {
-            category_keys.insert(number, row.token)?;
+        let (mut categories, mut category_keys) = (Vec::new(), NewKeys::of("category"));
+        read(&file("category"), |_, row: NameRow| {
+            category_keys.push(row.token.needed("token")?);
             categories.push(row.name.needed("name")?);
             Ok(())
         })?;
-        let (mut instances, mut instance_keys) = (Vec::new(), Keys::of("instance"));
-        read(&file("instance"), |number, row: InstanceRow| {
-            let token = instance_keys.insert(number, row.token)?;
+        let category_keys = category_keys.sorted(&file("category"))?;
+        let (mut instances, mut instance_keys) = (Vec::new(), NewKeys::of("instance"));
+        read(&file("instance"), |_, row: InstanceRow| {
+            let token = row.token.needed("token")?;
+            instance_keys.push(token.clone());
             let category = row.category_token.needed("category_token")?;
-            instances.push((token, category_keys.row("category_token", &category)?));
+            instances.push((token, category_keys.row("category_token", &category, 0)?));
             Ok(())
         })?;
-        let (mut levels, mut level_keys) = (Vec::new(), Keys::of("visibility"));
+        let instance_keys = instance_keys.sorted(&file("instance"))?;
+        let (mut levels, mut level_keys) = (Vec::new(), NewKeys::of("visibility"));
         if file("visibility").is_file() {
-            read(&file("visibility"), |number, row: NameRow| {
-                level_keys.insert(number, row.token)?;
+            read(&file("visibility"), |_, row: NameRow| {
+                level_keys.push(row.token.needed("token")?);
                 levels.push(
                     row.level
                         .optional("level")?
@@ -144,6 +147,7 @@ impl GroundTruth {
                 Ok(())
             })?;
         }
+        let level_keys = level_keys.sorted(&file("visibility"))?;
         let mut loose = Loose::NONE;
         let samples = Arc::clone(&nuscenes.samples);
         let keys = Tables {
@@ -188,7 +192,7 @@ impl GroundTruth {
     /// A frame without pose, where boxes are asked for in another frame than the global one.
     pub fn boxes(&self, frame: &DatasetFrame, within: BoxFrame) -> Result<Vec<TrueBox<'_>>, DatasetError> {
         let known = self.samples.rows.get(frame.sample_row as usize);
-        let Some(sample) = known.filter(|sample| sample.token == frame.sample) else {
+        let Some(sample) = known.filter(|_| *self.samples.token(frame.sample_row) == frame.sample) else {
             return Ok(Vec::new());
         };
         let to_global = match within {
@@ -273,13 +277,21 @@ struct Tables<'a> {
 }
 
 fn annotations(path: &Path, tables: &Tables, loose: &mut Loose) -> Result<Vec<Annotation>, TableError> {
-    let (mut annotations, mut keys) = (Vec::new(), Keys::of("sample_annotation"));
+    let (mut annotations, mut keys) = (Vec::new(), NewKeys::of("sample_annotation"));
     let mut links = Vec::new();
-    read(path, |number, row: AnnotationRow| {
+    let mut last = (0, 0);
+    read(path, |_, row: AnnotationRow| {
         let rotation = row.rotation.needed("rotation")?;
         loose.matrices += usize::from(rotation.was_matrix);
+        let token = row.token.needed("token")?;
+        keys.push(token.clone());
         let sample = row.sample_token.needed("sample_token")?;
         let instance = row.instance_token.needed("instance_token")?;
+        // Tables go either from instance to instance or from sample to sample.
+        last = (
+            tables.samples.keys.row("sample_token", &sample, last.0)?,
+            tables.instances.row("instance_token", &instance, last.1)?,
+        );
         let visibility = row
             .visibility_token
             .optional("visibility_token")?
@@ -287,15 +299,15 @@ fn annotations(path: &Path, tables: &Tables, loose: &mut Loose) -> Result<Vec<An
         let visibility = match visibility {
             // Without the table the token says nothing.
             Some(token) if !tables.visibility.0.is_empty() => {
-                let level = tables.visibility.0.row("visibility_token", &token)?;
+                let level = tables.visibility.0.row("visibility_token", &token, 0)?;
                 tables.visibility.1[level as usize]
             }
             _ => None,
         };
         annotations.push(Annotation {
-            token: keys.insert(number, row.token)?,
-            sample: tables.samples.keys.row("sample_token", &sample)?,
-            instance: tables.instances.row("instance_token", &instance)?,
+            token,
+            sample: last.0,
+            instance: last.1,
             place: Pose {
                 translation: row.translation.needed("translation")?.0,
                 rotation: rotation.turn,
@@ -309,12 +321,16 @@ fn annotations(path: &Path, tables: &Tables, loose: &mut Loose) -> Result<Vec<An
         links.push([row.prev.optional("prev")?, row.next.optional("next")?].map(|link| link?.0));
         Ok(())
     })?;
+    let keys = keys.sorted(path)?;
     for (number, [previous, next]) in links.iter().enumerate() {
-        let link = |field, token: &Option<Token>| {
-            keys.link(field, token.as_ref())
+        let link = |field, token: &Option<Token>, guess| {
+            keys.link(field, token.as_ref(), guess)
                 .map_err(|wrong| wrong.in_row(path, number))
         };
-        let ends = [link("prev", previous)?, link("next", next)?];
+        let ends = [
+            link("prev", previous, (number as u32).wrapping_sub(1))?,
+            link("next", next, number as u32 + 1)?,
+        ];
         annotations[number].velocity = velocity(&annotations, number, ends, tables.samples);
     }
     Ok(annotations)

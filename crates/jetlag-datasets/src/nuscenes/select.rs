@@ -156,8 +156,8 @@ impl NuScenes {
         let capture = &self.captures.rows[row];
         DatasetFrame {
             file: self.root.join(self.captures.name(row)),
-            token: capture.token.clone(),
-            sample: self.samples.rows[capture.sample as usize].token.clone(),
+            token: self.captures.token(row).clone(),
+            sample: self.samples.token(capture.sample).clone(),
             scene: scene.scene,
             captured: capture.time,
             offset: scene.offset + (capture.time - scene.first),

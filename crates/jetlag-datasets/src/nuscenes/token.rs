@@ -20,6 +20,16 @@ impl Token {
         Token(digits(text).map_or_else(|| Kind::Text(text.into()), Kind::Digits))
     }
 
+    /// Its first half as a number: what differs first in tokens that are random, and the same for all texts.
+    pub(super) fn beginning(&self) -> u64 {
+        match &self.0 {
+            Kind::Digits([a, b, c, d, e, f, g, h, ..]) => {
+                u64::from_be_bytes([*a, *b, *c, *d, *e, *f, *g, *h])
+            }
+            Kind::Text(_) => u64::MAX,
+        }
+    }
+
     /// The text, cut where an error would become unreadable.
     pub(super) fn shortened(&self) -> String {
         shortened(&self.to_string())
@@ -39,19 +49,25 @@ pub(super) fn shortened(text: &str) -> String {
 fn digits(text: &str) -> Option<[u8; 16]> {
     let text: &[u8; 32] = text.as_bytes().try_into().ok()?;
     let mut bytes = [0; 16];
+    let mut other = 0;
     for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
-        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+        let [high, low] = [DIGITS[usize::from(pair[0])], DIGITS[usize::from(pair[1])]];
+        *byte = (high << 4) | (low & 0xf);
+        other |= high | low;
     }
-    Some(bytes)
+    (other < 16).then_some(bytes)
 }
 
-fn digit(character: u8) -> Option<u8> {
-    match character {
-        b'0'..=b'9' => Some(character - b'0'),
-        b'a'..=b'f' => Some(character - b'a' + 10),
-        _ => None,
+/// The value of each character as a digit; 16 and more for what is none.
+const DIGITS: [u8; 256] = {
+    let mut digits = [0xf0; 256];
+    let mut value = 0;
+    while value < 16 {
+        digits[b"0123456789abcdef"[value] as usize] = value as u8;
+        value += 1;
     }
-}
+    digits
+};
 
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
