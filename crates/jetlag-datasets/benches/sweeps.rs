@@ -1,5 +1,5 @@
 //! Ten sweeps of 34 688 points, as nuScenes has them, put together on one core: the last frame of every keyframe network.
-//! The devkit's own time for the same is in the README.
+//! The budget is 8 ms.
 
 // The macros make functions that nobody documents.
 #![allow(missing_docs)]

@@ -63,6 +63,14 @@ impl NuScenes {
         let scenes = self.chosen(&selection.scenes)?;
         let channel = self.channel(&selection.channel)?;
         let nothing = |why: String| DatasetError::Nothing { why };
+        if scenes.is_empty() {
+            let why = format!(
+                "no scene is named; {} has {}",
+                self.folder.display(),
+                self.scenes.len()
+            );
+            return Err(nothing(why));
+        }
         let spans = scenes.iter().map(|scene| (*scene, self.spans(*scene)));
         let time_line = TimeLine::new(spans)
             .ok_or_else(|| nothing(format!("no sensor recorded anything in {}", self.named(&scenes))))?;

@@ -135,7 +135,7 @@ fn names_that_are_not_there_are_told_with_those_that_are() {
         "{found}"
     );
     selection.scenes = Scenes::Numbers(vec![]);
-    assert!(error(&selection).contains("nothing is selected"));
+    assert!(error(&selection).contains("nothing is selected: no scene is named"));
 }
 
 #[test]
