@@ -71,6 +71,14 @@ if $want_test; then
     .venv/bin/python -m pip install -q --disable-pip-version-check -r tests/python/requirements.txt
     cp tests/python/requirements.txt "$stamp"
   fi
+  # Readers of datasets. They would bring OpenCV, Matplotlib and more, of which the tests need nothing.
+  alone=tests/python/requirements-alone.txt
+  stamp=.venv/requirements-alone.installed
+  if ! cmp -s "$alone" "$stamp"; then
+    echo "setup: installing the readers of datasets into .venv"
+    .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -r "$alone"
+    cp "$alone" "$stamp"
+  fi
   # One environment a release: four eras of TensorRT's binary interface. No GPU is needed to load them.
   wheels() {
     local folder=.venvs/$1
