@@ -137,7 +137,56 @@ fn what_cannot_be_converted_is_a_sentence() {
     assert!(text.contains("holds 9 bytes"), "{text}");
 }
 
+/// The mean of the nearest samples of one colour, found by looking at all nine.
+fn mosaic_pixel(data: &[u8], width: i64, height: i64, x: i64, y: i64, colour: usize, red: (i64, i64)) -> u8 {
+    let mirrored = |at: i64, end: i64| {
+        if at < 0 {
+            -at
+        } else if at >= end {
+            2 * end - 2 - at
+        } else {
+            at
+        }
+    };
+    let colour_at = |x: i64, y: i64| match ((x - red.0).rem_euclid(2), (y - red.1).rem_euclid(2)) {
+        (0, 0) => 0,
+        (1, 1) => 2,
+        _ => 1,
+    };
+    if colour_at(x, y) == colour {
+        return data[(y * width + x) as usize];
+    }
+    let around = (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (x + dx, y + dy)));
+    let samples: Vec<u32> = around
+        .filter(|(x, y)| colour_at(*x, *y) == colour)
+        .map(|(x, y)| u32::from(data[(mirrored(y, height) * width + mirrored(x, width)) as usize]))
+        .collect();
+    ((samples.iter().sum::<u32>() + samples.len() as u32 / 2) / samples.len() as u32) as u8
+}
+
 proptest! {
+    #[test]
+    fn every_pixel_of_a_mosaic_is_the_mean_of_its_nearest_samples(
+        (width, height) in (2i64..150, 2i64..6), seed: u32, order in 0usize..4,
+    ) {
+        let (name, red) = [
+            ("bayer_rggb8", (0, 0)), ("bayer_grbg8", (1, 0)), ("bayer_gbrg8", (0, 1)), ("bayer_bggr8", (1, 1)),
+        ][order];
+        let mut random = seed;
+        let data: Vec<u8> = (0..width * height)
+            .map(|_| {
+                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (random >> 24) as u8
+            })
+            .collect();
+        let found = rgb(&image(name, width as u32, height as u32, width as u32, &data));
+        for (n, value) in found.iter().enumerate() {
+            let (pixel, colour) = (n as i64 / 3, n % 3);
+            let (x, y) = (pixel % width, pixel / width);
+            prop_assert_eq!(*value, mosaic_pixel(&data, width, height, x, y, colour, red), "{} {} {}", x, y, colour);
+        }
+    }
+
     #[test]
     fn any_view_gives_all_its_pixels_or_an_error(
         known in 0usize..12, (width, height) in (0u32..9, 0u32..9), step in 0u32..40, data: Vec<u8>, big: bool,

@@ -14,25 +14,36 @@ pub(super) fn read(points: &mut Points, cloud: &PointCloud<'_>, layout: &PointLa
         points.dropped = 0;
         return;
     };
-    let ring = layout.ring.filter(|_| want.ring);
-    let time = layout.time.filter(|_| want.time);
+    let is_big_endian = cloud.is_big_endian;
     let end = match Plain::of(cloud, layout) {
-        Some(plain) if ring.is_none() && time.is_none() => plain.read(&rows, &mut points.xyzi),
-        _ => {
-            let other = Other {
-                layout,
-                ring,
-                time,
-                is_big_endian: cloud.is_big_endian,
-                stamp: cloud.header.stamp,
-            };
-            other.read(&rows, points)
-        }
+        Some(plain) => plain.read(&rows, &mut points.xyzi),
+        None => general(&rows, layout, is_big_endian, &mut points.xyzi),
     };
     points.xyzi.truncate(end);
-    points.ring.truncate(if ring.is_some() { end } else { 0 });
-    points.time.truncate(if time.is_some() { end } else { 0 });
     points.dropped = rows.count - end;
+    // One field after the other: its type is then asked for once, and not for each point.
+    let is_whole = points.dropped == 0;
+    let is_kept = |point: &[u8]| is_whole || is_valid(point, layout, is_big_endian);
+    let ring = layout.ring.filter(|_| want.ring);
+    points.ring.clear();
+    if let Some(place) = ring {
+        points.ring.reserve(end);
+        // Saturates, and takes what is not a number for 0.
+        let put = |value: f64| points.ring.push((value + 0.5) as u16);
+        column(&rows, place, is_big_endian, is_kept, put);
+    }
+    let time = layout.time.filter(|_| want.time);
+    points.time.clear();
+    if let Some(place) = time {
+        points.time.reserve(end);
+        let since = Since {
+            stamp: cloud.header.stamp,
+            is_float: matches!(place.number, Number::Float32 | Number::Float64),
+        };
+        column(&rows, place, is_big_endian, is_kept, |value| {
+            points.time.push(since.seconds(value))
+        });
+    }
 }
 
 /// The rows of a cloud with points, checked once more against its bytes: views can be made by anybody.
@@ -153,60 +164,81 @@ fn float(point: &[u8], at: usize) -> f32 {
     bytes.map_or(f32::NAN, |bytes| f32::from_le_bytes(*bytes))
 }
 
-/// Any other fields.
-struct Other<'a> {
-    layout: &'a PointLayout,
-    ring: Option<Place>,
-    time: Option<Place>,
-    is_big_endian: bool,
-    stamp: Time,
+/// Coordinates and intensity of any type; how many points were kept.
+fn general(rows: &Rows<'_>, layout: &PointLayout, is_big_endian: bool, out: &mut Vec<[f32; 4]>) -> usize {
+    make_room(out, rows.count);
+    let mut end = 0;
+    for point in rows.points() {
+        let [x, y, z] = layout.xyz.map(|place| number(point, place, is_big_endian) as f32);
+        let intensity = layout
+            .intensity
+            .map_or(0.0, |place| number(point, place, is_big_endian) as f32);
+        out[end] = [x, y, z, intensity];
+        end += usize::from(is_finite(x, y, z));
+    }
+    end
 }
 
-impl Other<'_> {
-    fn read(&self, rows: &Rows<'_>, points: &mut Points) -> usize {
-        make_room(&mut points.xyzi, rows.count);
-        make_room(&mut points.ring, if self.ring.is_some() { rows.count } else { 0 });
-        make_room(&mut points.time, if self.time.is_some() { rows.count } else { 0 });
-        let mut end = 0;
-        for point in rows.points() {
-            let number = |place: Place| number(point, place, self.is_big_endian);
-            let [x, y, z] = self.layout.xyz.map(|place| number(place) as f32);
-            if !is_finite(x, y, z) {
-                continue;
-            }
-            let intensity = self.layout.intensity.map_or(0.0, |place| number(place) as f32);
-            points.xyzi[end] = [x, y, z, intensity];
-            if let Some(ring) = self.ring {
-                // Saturates, and takes what is not a number for 0.
-                points.ring[end] = number(ring).round() as u16;
-            }
-            if let Some(time) = self.time {
-                points.time[end] = self.seconds(number(time), time.number);
-            }
-            end += 1;
-        }
-        end
-    }
+fn is_valid(point: &[u8], layout: &PointLayout, is_big_endian: bool) -> bool {
+    let [x, y, z] = layout.xyz.map(|place| number(point, place, is_big_endian) as f32);
+    is_finite(x, y, z)
+}
 
+/// What times count from.
+struct Since {
+    stamp: Time,
+    is_float: bool,
+}
+
+impl Since {
     /// Seconds after the stamp: see the module.
-    fn seconds(&self, value: f64, number: Number) -> f32 {
-        let is_float = matches!(number, Number::Float32 | Number::Float64);
+    #[inline]
+    fn seconds(&self, value: f64) -> f32 {
         let size = value.abs();
-        let after = |nanoseconds: f64| (nanoseconds - self.stamp.0 as f64) / 1e9;
-        let seconds = match is_float {
+        let seconds = match self.is_float {
             false => value / 1e9,
-            true if size > 1e15 => after(value),
+            true if size > 1e15 => (value - self.stamp.0 as f64) / 1e9,
             // Whole seconds apart, so that nothing of the fraction is lost.
             true if size > 1e6 => {
-                let (whole, part) = (
-                    self.stamp.0.div_euclid(1_000_000_000),
-                    self.stamp.0.rem_euclid(1_000_000_000),
-                );
+                let stamp = self.stamp.0;
+                let (whole, part) = (stamp.div_euclid(1_000_000_000), stamp.rem_euclid(1_000_000_000));
                 (value - whole as f64) - part as f64 / 1e9
             }
             true => value,
         };
         seconds as f32
+    }
+}
+
+/// Gives one field of each point that is kept.
+fn column(
+    rows: &Rows<'_>,
+    place: Place,
+    is_big_endian: bool,
+    is_kept: impl Fn(&[u8]) -> bool,
+    mut put: impl FnMut(f64),
+) {
+    let kept = || rows.points().filter(|point| is_kept(point));
+    /// Reads numbers of a type.
+    macro_rules! each {
+        ($read:expr) => {
+            kept().for_each(|point| {
+                // None only where the layout is of another cloud.
+                let bytes = point
+                    .get(place.offset..)
+                    .and_then(|rest| rest.first_chunk());
+                put(bytes.map_or(f64::NAN, |bytes| f64::from($read(*bytes))));
+            })
+        };
+    }
+    match place.number {
+        // What drivers send.
+        Number::Uint8 => each!(u8::from_le_bytes),
+        Number::Uint16 if !is_big_endian => each!(u16::from_le_bytes),
+        Number::Uint32 if !is_big_endian => each!(u32::from_le_bytes),
+        Number::Float32 if !is_big_endian => each!(f32::from_le_bytes),
+        Number::Float64 if !is_big_endian => each!(f64::from_le_bytes),
+        _ => kept().for_each(|point| put(number(point, place, is_big_endian))),
     }
 }
 
