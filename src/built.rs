@@ -6,12 +6,13 @@
 use std::sync::LazyLock;
 
 /// The features, as Cargo.toml has them, and whether this jetlag has them.
-pub const FEATURES: [(&str, bool); 6] = [
+pub const FEATURES: [(&str, bool); 7] = [
     ("cpu", cfg!(feature = "cpu")),
     ("gpu", cfg!(feature = "gpu")),
     ("nvtx", cfg!(feature = "nvtx")),
     ("onnxruntime", cfg!(feature = "onnxruntime")),
     ("parquet", cfg!(feature = "parquet")),
+    ("recordings", cfg!(feature = "recordings")),
     ("trace", cfg!(feature = "trace")),
 ];
 
@@ -54,6 +55,11 @@ impl LeftOut {
     pub const ONNXRUNTIME: LeftOut = LeftOut {
         part: "ONNX Runtime",
         feature: "onnxruntime",
+    };
+    /// Datasets and bags.
+    pub const RECORDINGS: LeftOut = LeftOut {
+        part: "recordings (nuScenes, KITTI, ROS 2 bags)",
+        feature: "recordings",
     };
     /// CUPTI.
     pub const TRACE: LeftOut = LeftOut {

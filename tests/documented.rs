@@ -26,7 +26,7 @@ const ELSEWHERE: [(&str, &str); 4] = [
 ];
 
 /// What keeps a command from being run; a mark begins with one of these.
-const REASONS: [&str; 13] = [
+const REASONS: [&str; 14] = [
     "changes a board's clocks",
     "gigabytes of wheels",
     "installs gigabytes on a board",
@@ -38,6 +38,7 @@ const REASONS: [&str; 13] = [
     "needs a Jetson",
     "needs a board",
     "needs a network of KITTI's grid",
+    "needs a recording of a robot",
     "needs a release",
     "needs a terminal",
 ];

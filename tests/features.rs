@@ -70,6 +70,7 @@ fn version_and_doctor_tell_the_features() {
         ("nvtx", cfg!(feature = "nvtx")),
         ("onnxruntime", cfg!(feature = "onnxruntime")),
         ("parquet", cfg!(feature = "parquet")),
+        ("recordings", cfg!(feature = "recordings")),
         ("trace", cfg!(feature = "trace")),
     ] {
         assert_eq!(has_word(&version, feature), is_built, "{version}");
@@ -120,6 +121,12 @@ fn onnx_runtime_is_there_or_says_how_to_have_it() {
         "onnxruntime",
         cfg!(feature = "onnxruntime"),
     );
+}
+
+#[test]
+fn recordings_are_there_or_say_how_to_have_them() {
+    let is_built = cfg!(feature = "recordings");
+    assert_answer(&jetlag(&["inspect", "tests"]), "recordings", is_built);
 }
 
 #[test]

@@ -48,6 +48,8 @@ mod permissions;
 mod pipeline;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 mod plans;
+#[cfg(all(feature = "cpu", feature = "recordings"))]
+mod recordings;
 mod run_file;
 mod scenarios;
 mod selftest;

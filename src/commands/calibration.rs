@@ -12,6 +12,7 @@ use crate::detector::{Carry, Detector, Preprocess};
 use crate::scenario::{
     self, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Reading, ResolveEnv, Sensor, SourceSpec,
 };
+use crate::source::recordings::Opened;
 use crate::source::{ContentKind, Frame, Source};
 
 /// Scenes of the synthetic source, made before the first is used.
@@ -33,7 +34,7 @@ impl DetectorFrames {
     /// must run for the tensors that are asked for.
     pub(super) fn open(text: &str, frames: u32, detector: Detector, executes: bool) -> anyhow::Result<Self> {
         let spec = spec(text, detector.input)?;
-        let source = opening::source(&spec).map_err(WrongUse::because)?;
+        let source = opening::source(&spec, &mut Opened::default()).map_err(WrongUse::because)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let mut slots = CpuBackend::new(threads, false).open(&detector.program, 1)?;
         let slot = slots

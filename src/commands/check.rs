@@ -15,6 +15,7 @@ use crate::detector::{Carry, Detector, DetectorError};
 use crate::engine::network::{NetworkFacts, Port};
 use crate::nearest::nearest;
 use crate::scenario::{BackendChoice, Scenario, Tenant};
+use crate::source::recordings::Opened;
 use crate::source::{Content, ContentKind, Frame};
 use crate::tensor::{ElementType, HostTensor, Shape, TensorError, TensorSet};
 
@@ -291,7 +292,8 @@ fn of_files(checked: Checked, backend: &BackendChoice) -> Checked {
 
 /// Whether a tenant's source has a first frame.
 fn first_frame(tenant: &Tenant) -> Result<(), String> {
-    let mut source = opening::source(&tenant.source).map_err(|error| error.to_string())?;
+    let mut source =
+        opening::source(&tenant.source, &mut Opened::default()).map_err(|error| error.to_string())?;
     if source.info().kind == ContentKind::Empty {
         return Ok(());
     }

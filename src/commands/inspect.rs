@@ -4,6 +4,7 @@
 //! those of `jetlag report`; a network may be executed with zeros to see the time per node.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context;
@@ -12,7 +13,7 @@ use serde_json::json;
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
 use super::words::did_you_mean;
-use super::{check, opening, report, tensorrt};
+use super::{bag, check, opening, report, tensorrt};
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, NetworkSource, NodeTime, Program, Step, TensorSpec};
 use crate::cli::{Format, InspectArgs};
@@ -20,6 +21,7 @@ use crate::detector::propose::{Proposal, propose};
 use crate::engine::manifest;
 use crate::engine::network::{self, NetworkFacts, Port};
 use crate::files;
+use crate::record::MAGIC;
 use crate::scenario::DetectorRef;
 use crate::show::inspect as show;
 use crate::show::plan;
@@ -28,6 +30,11 @@ use crate::units::Nanos;
 
 /// Nodes shown of a profile.
 const MOST_NODES: usize = 20;
+
+/// Bytes within which a run's manifest begins.
+const HEAD: u64 = 4096;
+/// A file that is shorter has no manifest yet.
+const SHORT: usize = 64;
 
 /// Inspects one file.
 ///
@@ -51,16 +58,30 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
         .to_ascii_lowercase();
     check_options(args, kind == "onnx")?;
     match kind.as_str() {
-        "mcap" => report::inspect(&args.file, args.format),
+        _ if args.file.is_dir() => bag::inspect(&args.file, args.format),
+        "mcap" if is_run(&args.file) => report::inspect(&args.file, args.format),
+        "mcap" | "db3" | "zstd" => bag::inspect(&args.file, args.format),
         "onnx" => inspect_network(args),
         "ron" => inspect_detector(&args.file, args.format),
         "plan" | "engine" | "trt" => inspect_plan(args),
         _ => Err(WrongUse(format!(
-            "{}: inspect reads run files (.mcap), networks (.onnx), plans (.plan, .engine, .trt) and detector specs (.ron)",
+            "{}: inspect reads run files (.mcap), bags (a folder, .mcap, .db3), networks (.onnx), plans (.plan, .engine, .trt) and detector specs (.ron)",
             args.file.display()
         ))
         .into()),
     }
+}
+
+/// Whether an MCAP file is a run of jetlag's and not a bag: a run's manifest is its first record. What is no MCAP file, or ends
+/// before it could have one, counts as a run.
+fn is_run(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = files::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
+    let manifest = b"jetlag.manifest";
+    read.is_err()
+        || head.len() < SHORT
+        || !head.starts_with(MAGIC)
+        || head.windows(manifest.len()).any(|window| window == manifest)
 }
 
 /// Whether profiling was asked for in a way that makes sense.

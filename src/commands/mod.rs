@@ -2,6 +2,8 @@
 //!
 //! A command returns an [`Outcome`]; only `main` turns it into an exit code.
 
+#[cfg_attr(not(feature = "recordings"), path = "without_bag.rs")]
+mod bag;
 #[cfg(feature = "gpu")]
 pub mod build;
 pub mod cache;

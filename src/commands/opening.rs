@@ -8,6 +8,7 @@ use crate::detector::{Detector, DetectorError, network, spec};
 use crate::embedded;
 use crate::scenario::{DetectorRef, MadeInputs, SourceSpec};
 use crate::source::empty::EmptySource;
+use crate::source::recordings::Opened;
 use crate::source::synthetic::SyntheticSource;
 use crate::source::{Source, SourceError, images, points};
 
@@ -54,8 +55,8 @@ pub fn fed(reference: &DetectorRef, made: Option<&MadeInputs>) -> Result<Detecto
     }
 }
 
-/// Opens the source of a tenant's frames.
-pub fn source(spec: &SourceSpec) -> Result<Box<dyn Source>, SourceError> {
+/// Opens the source of a tenant's frames. Tenants of one recording share what is `opened` of it.
+pub fn source(spec: &SourceSpec, opened: &mut Opened) -> Result<Box<dyn Source>, SourceError> {
     Ok(match spec {
         SourceSpec::Empty => Box::new(EmptySource::default()),
         SourceSpec::Images {
@@ -71,6 +72,9 @@ pub fn source(spec: &SourceSpec) -> Result<Box<dyn Source>, SourceError> {
             max_points,
             reading,
         } => Box::new(points::open(path, *repeat, *format, *max_points)?.read(*reading)?),
+        SourceSpec::NuScenes(of) => Box::new(opened.nuscenes(of)?),
+        SourceSpec::Kitti(of) => Box::new(opened.kitti(of)?),
+        SourceSpec::Bag(of) => Box::new(opened.bag(of)?),
         SourceSpec::Synthetic { sensor, scenes, seed } => {
             Box::new(SyntheticSource::open(*sensor, *seed, *scenes, true))
         }

@@ -21,6 +21,7 @@ use crate::clock::{Clock, RealClock};
 use crate::files;
 use crate::record::{NetworkManifest, StartUp, TenantManifest};
 use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Sharing, Tenant};
+use crate::source::recordings::Opened;
 use crate::source::{ContentKind, SourceError};
 use crate::tenant::pipeline::{Runner, set_up_thread};
 use crate::units::{Nanos, Stamp};
@@ -143,8 +144,16 @@ pub fn all(scenario: &Scenario) -> Result<All, Obstacles> {
     let mut watch = Watch::start();
     let devices = Devices::open(scenario, &scenario.tenants);
     let opened_in = watch.lap();
+    let mut recordings = Opened::default();
     for (number, tenant) in scenario.tenants.iter().enumerate() {
-        match one(scenario, number, tenant, &device, (&devices, opened_in)) {
+        match one(
+            scenario,
+            number,
+            tenant,
+            &device,
+            (&devices, opened_in),
+            &mut recordings,
+        ) {
             Ok(ready) => tenants.push(ready),
             Err(found) => {
                 let name = || Some(tenant.name.clone());
@@ -173,7 +182,14 @@ pub fn alone(scenario: &Scenario, number: usize) -> Result<All, Vec<Obstacle>> {
     let device = SharedDevice::new(scenario.sim_contention);
     let mut watch = Watch::start();
     let devices = Devices::open(scenario, std::slice::from_ref(tenant));
-    let ready = one(scenario, number, tenant, &device, (&devices, watch.lap()))?;
+    let ready = one(
+        scenario,
+        number,
+        tenant,
+        &device,
+        (&devices, watch.lap()),
+        &mut Opened::default(),
+    )?;
     Ok(All {
         tenants: vec![ready],
         gpus: devices,
@@ -230,6 +246,7 @@ fn one(
     tenant: &Tenant,
     device: &Arc<SharedDevice>,
     (devices, opened_in): (&Devices, Nanos),
+    recordings: &mut Opened,
 ) -> Result<Ready, Vec<Obstacle>> {
     let mut obstacles: Vec<Obstacle> = Vec::new();
     let mut watch = Watch::start();
@@ -242,7 +259,7 @@ fn one(
             .map_err(|e| obstacles.push(e.into()))
             .ok()
     });
-    let source = opening::source(&tenant.source)
+    let source = opening::source(&tenant.source, recordings)
         .map_err(|e| obstacles.push(e.into()))
         .ok();
     let info = source.as_ref().map(|s| s.info());

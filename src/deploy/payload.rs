@@ -13,7 +13,8 @@ use crate::backend::NetworkSource;
 use crate::detector::spec;
 use crate::engine::network;
 use crate::files;
-use crate::scenario::{BackendChoice, DetectorRef, MadeInputs, Scenario, SourceSpec};
+use crate::scenario::{BackendChoice, DetectorRef, MadeInputs, Scenario, SourceSpec, Tenant};
+use crate::source::{SourceError, recordings};
 
 /// A file to bring.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,6 +112,16 @@ impl Payload {
                     let field = format!("tenants.{}.source.path", tenant.name);
                     payload.paths.push(Named::plain(field, remote));
                 }
+                SourceSpec::NuScenes(of) => payload.selected(tenant, &of.path, recordings::files(of))?,
+                SourceSpec::Kitti(of) => payload.selected(tenant, &of.path, recordings::kitti_files(of))?,
+                SourceSpec::Bag(of) => {
+                    let remote = match of.path.is_dir() {
+                        true => payload.folder(&of.path)?,
+                        false => payload.file(&of.path)?,
+                    };
+                    let field = format!("tenants.{}.source.path", tenant.name);
+                    payload.paths.push(Named::plain(field, remote));
+                }
                 SourceSpec::Empty | SourceSpec::Synthetic { .. } => {}
             }
         }
@@ -177,6 +188,26 @@ impl Payload {
     }
 
     /// A network with its weights.
+    /// The files of a dataset that a tenant needs, and no others of it.
+    fn selected(
+        &mut self,
+        tenant: &Tenant,
+        folder: &Path,
+        files: Result<Vec<PathBuf>, SourceError>,
+    ) -> Result<(), DeployError> {
+        let files = files.map_err(|error| DeployError::File {
+            path: folder.display().to_string(),
+            problem: error.to_string(),
+        })?;
+        for file in &files {
+            self.file(file)?;
+        }
+        let remote = remote_path(&absolute(folder)?)?;
+        let field = format!("tenants.{}.source.path", tenant.name);
+        self.paths.push(Named::plain(field, remote));
+        Ok(())
+    }
+
     fn network(&mut self, network: &Path) -> Result<String, DeployError> {
         // Weights that lie in files of their own; what is no ONNX network has none.
         for name in network::read(network)

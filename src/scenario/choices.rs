@@ -70,6 +70,22 @@ pub(super) static LATENCIES: Choices<'_> = Choices {
     ],
 };
 
+/// What every recording takes.
+macro_rules! fields {
+    ($($own:literal),*) => {
+        &["path", $($own,)* "repeat", "max_megapixels", "max_points", "ahead", "preload"]
+    };
+}
+
+const NUSCENES: &[&str] = fields!("version", "scenes", "sensor", "sweeps", "keyframes");
+const KITTI: &[&str] = fields!("layout", "sequence", "sensor", "camera");
+const BAG: &[&str] = fields!("topic", "from", "to", "by");
+
+pub(super) const NUSCENES_EXAMPLE: &str = "NuScenes(path: \"nuscenes\", sensor: \"LIDAR_TOP\")";
+pub(super) const KITTI_EXAMPLE: &str =
+    "Kitti(path: \"kitti\", layout: Odometry, sequence: \"00\", sensor: Lidar)";
+pub(super) const BAG_EXAMPLE: &str = "Bag(path: \"drive\", topic: \"/lidar/points\")";
+
 pub(super) static SOURCES: Choices<'_> = Choices {
     what: "source",
     default: "Empty",
@@ -87,6 +103,9 @@ pub(super) static SOURCES: Choices<'_> = Choices {
             1,
             "Points(\"folder\")",
         ),
+        choice("NuScenes", NUSCENES, 1, NUSCENES_EXAMPLE),
+        choice("Kitti", KITTI, 1, KITTI_EXAMPLE),
+        choice("Bag", BAG, 1, BAG_EXAMPLE),
         choice(
             "Synthetic",
             &["sensor", "scenes", "seed"],

@@ -5,12 +5,14 @@
 //! Defaults, and whether values make sense together, are the affair of `resolve.rs`.
 
 use crate::units::Nanos;
-use crate::written::{Fields, Kind, Node, Place, ProblemKind, Read, Reader, Spot, one_of};
+use crate::written::{Kind, Node, Place, Read, Reader, Spot, one_of};
 
 use super::choices::{ARRIVALS, BACKENDS, LATENCIES, OVERLOADS, SOURCES};
 use super::gpu::{self, GpuFile};
 use super::made::{self, NetworkFile};
+use super::recorded::{self, RecordedFile};
 use super::steps::{self, MatrixFile, SweepFile};
+use super::stored::{ReadingFile, folder, reading};
 use super::stress::{self, StressFile};
 use super::trace::{self, TraceFile};
 use super::{ClockKind, Clocks, Mps, PointFormat, Provider, Release, Sensor, Sharing, TelemetrySource};
@@ -140,18 +142,12 @@ pub(super) enum SourceFile {
         max_points: Read<u32>,
         reading: ReadingFile,
     },
+    Recorded(Box<RecordedFile>),
     Synthetic {
         sensor: Spot<Sensor>,
         scenes: Read<usize>,
         seed: Read<u64>,
     },
-}
-
-/// How a stored source is to be read.
-#[derive(Debug)]
-pub(super) struct ReadingFile {
-    pub(super) ahead: Read<u32>,
-    pub(super) preload: Read<bool>,
 }
 
 /// What may stand for an arrival process.
@@ -463,6 +459,7 @@ fn source(r: &mut Reader, node: &Node, _: &str) -> Option<SourceFile> {
                 reading,
             }
         }
+        "NuScenes" | "Kitti" | "Bag" => SourceFile::Recorded(Box::new(recorded::read(r, name, &f)?)),
         "Synthetic" => {
             let scenes = r.optional(&f, "scenes", Reader::whole);
             let seed = r.optional(&f, "seed", Reader::whole);
@@ -476,27 +473,6 @@ fn source(r: &mut Reader, node: &Node, _: &str) -> Option<SourceFile> {
         }
         _ => SourceFile::Empty,
     })
-}
-
-fn reading(r: &mut Reader, fields: &Fields<'_>) -> ReadingFile {
-    ReadingFile {
-        ahead: r.optional(fields, "ahead", Reader::whole),
-        preload: r.optional(fields, "preload", Reader::flag),
-    }
-}
-
-fn folder(r: &mut Reader, fields: &Fields<'_>, example: &str) -> Option<Spot<String>> {
-    let path = r.required(fields, "path", example, Reader::text)?;
-    if path.value.is_empty() {
-        let kind = ProblemKind::OutOfRange {
-            what: format!("`path` of {}", fields.owner),
-            found: "empty".into(),
-            wanted: "a folder".into(),
-        };
-        r.report(&path.place, kind);
-        return None;
-    }
-    Some(path)
 }
 
 fn arrival(r: &mut Reader, node: &Node, _: &str) -> Option<ArrivalFile> {

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::{
-    Arrival, BackendChoice, DetectorRef, GpuUse, LatencyModel, Overload, Reading, Scenario, SourceSpec,
-    Tenant,
+    Arrival, BackendChoice, DetectorRef, GpuUse, LatencyModel, Overload, Reading, RecordingSpec, Scenario,
+    SourceSpec, Tenant,
 };
 use crate::units::Nanos;
 
@@ -227,10 +227,51 @@ fn source(source: &SourceSpec) -> String {
             path(folder),
             reading(*how)
         ),
+        SourceSpec::NuScenes(of) => format!(
+            "NuScenes(path: {}{}, scenes: {:?}, sensor: {:?}, sweeps: {}, keyframes: {}, {})",
+            path(&of.path),
+            of.version
+                .as_ref()
+                .map_or_else(String::new, |version| format!(", version: {version:?}")),
+            of.scenes,
+            of.sensor,
+            of.sweeps,
+            of.keyframes,
+            recording(&of.common)
+        ),
+        SourceSpec::Kitti(of) => format!(
+            "Kitti(path: {}, layout: {:?}, sequence: {:?}, sensor: {:?}, camera: {}, {})",
+            path(&of.path),
+            of.layout,
+            of.sequence,
+            of.sensor,
+            of.camera,
+            recording(&of.common)
+        ),
+        SourceSpec::Bag(of) => format!(
+            "Bag(path: {}, topic: {:?}, from: {}{}, by: {:?}, {})",
+            path(&of.path),
+            of.topic,
+            duration(of.from),
+            of.to
+                .map_or_else(String::new, |to| format!(", to: {}", duration(to))),
+            of.by,
+            recording(&of.common)
+        ),
         SourceSpec::Synthetic { sensor, scenes, seed } => {
             format!("Synthetic(sensor: {sensor:?}, scenes: {scenes}, seed: {seed})")
         }
     }
+}
+
+fn recording(common: &RecordingSpec) -> String {
+    format!(
+        "repeat: {}, max_megapixels: {}, max_points: {}, {}",
+        common.repeat,
+        common.max_megapixels,
+        common.max_points,
+        reading(common.reading)
+    )
 }
 
 fn reading(reading: Reading) -> String {

@@ -5,13 +5,13 @@
 
 mod backend;
 mod detector;
+mod recorded;
 
+use super::stored::ReadingFile;
 use crate::units::Nanos;
 use crate::written::{Place, ProblemKind, Read, Reader, Spot, shown};
 
-use super::file::{
-    ArrivalFile, BackendFile, DetectorFile, OverloadFile, ReadingFile, SourceFile, TenantFile,
-};
+use super::file::{ArrivalFile, BackendFile, DetectorFile, OverloadFile, SourceFile, TenantFile};
 use super::gpu;
 use super::rules::{Context, FASTEST_HZ, SLOWEST_HZ, Whole, require};
 use super::{
@@ -229,6 +229,7 @@ impl One<'_> {
                 ),
                 reading: self.reading(reading, r),
             },
+            SourceFile::Recorded(file) => self.recorded(file, r),
             SourceFile::Synthetic { sensor, scenes, seed } => {
                 if let Some(spot) = scenes.given() {
                     let ok = (1..=MOST_SCENES).contains(&spot.value);
@@ -302,6 +303,10 @@ impl One<'_> {
         let images = match &source.value {
             SourceFile::Images { .. } => true,
             SourceFile::Points { .. } => false,
+            SourceFile::Recorded(file) => match file.is_images() {
+                Some(images) => images,
+                None => return,
+            },
             SourceFile::Synthetic { sensor, .. } => sensor.value == Sensor::Camera,
             SourceFile::Empty => return,
         };

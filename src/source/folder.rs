@@ -75,10 +75,7 @@ impl<K: FileKind> Folder<K> {
             description: format!("{count} {word} in {}", self.path.display()),
             timeline: None,
         };
-        let files = Files {
-            files: self.files,
-            kind: self.kind,
-        };
+        let files = Files::of(self.files, self.kind);
         Stored::open(
             Box::new(files.clone()),
             Box::new(files),
@@ -89,10 +86,21 @@ impl<K: FileKind> Folder<K> {
     }
 }
 
+/// Files, each of which is a frame.
 #[derive(Clone)]
-struct Files<K> {
+pub(super) struct Files<K> {
     files: Arc<[PathBuf]>,
     kind: K,
+}
+
+impl<K> Files<K> {
+    /// These files, in this order.
+    pub(super) fn of(files: impl Into<Arc<[PathBuf]>>, kind: K) -> Files<K> {
+        Files {
+            files: files.into(),
+            kind,
+        }
+    }
 }
 
 impl<K: FileKind> Store for Files<K> {

@@ -37,10 +37,15 @@ const OTHER_BYTES: u64 = 16 << 20;
 /// folders within it are not searched).
 pub fn open(path: &Path, repeat: bool, max_megapixels: u32) -> Result<ImageFolder, SourceError> {
     let endings = ["jpg", "jpeg", "png"];
-    let kind = ImageFile {
-        most_pixels: u64::from(max_megapixels) * 1_000_000,
-    };
+    let kind = ImageFile::of(u64::from(max_megapixels) * 1_000_000);
     Folder::open(path, repeat, kind, &endings, "images (.jpg, .jpeg or .png)")
+}
+
+impl ImageFile {
+    /// Of at most so many pixels.
+    pub(super) fn of(most_pixels: u64) -> ImageFile {
+        ImageFile { most_pixels }
+    }
 }
 
 impl FileKind for ImageFile {

@@ -10,6 +10,8 @@ pub mod folder;
 pub mod images;
 pub mod kitti;
 pub mod points;
+#[cfg_attr(not(feature = "recordings"), path = "without_recordings.rs")]
+pub mod recordings;
 pub mod stored;
 pub mod synthetic;
 pub mod timeline;
@@ -17,6 +19,7 @@ pub mod timeline;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::built::LeftOut;
 use crate::units::Nanos;
 use timeline::Timeline;
 
@@ -158,6 +161,12 @@ pub enum SourceError {
         /// The kinds of file that were looked for.
         wanted: &'static str,
     },
+    /// A recording of which a selection cannot be had: which, and why.
+    #[error(transparent)]
+    Recording(Box<dyn std::error::Error + Send + Sync>),
+    /// This jetlag was built without them.
+    #[error(transparent)]
+    LeftOut(#[from] LeftOut),
     /// More than is read before a run.
     #[error(
         "{read} of {of} frames have {megabytes} MB, more than half of the memory that is free: use `ahead` instead of `preload`, or fewer frames"

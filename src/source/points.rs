@@ -39,10 +39,17 @@ pub fn open(
     Folder::open(
         path,
         repeat,
-        PointFile { format, max_points },
+        PointFile::of(format, max_points),
         &["bin", "pcd"],
         ".bin or .pcd file",
     )
+}
+
+impl PointFile {
+    /// With these columns, if it is no `.pcd`, and of at most so many points.
+    pub(super) fn of(format: PointFormat, max_points: u32) -> PointFile {
+        PointFile { format, max_points }
+    }
 }
 
 impl FileKind for PointFile {

@@ -62,6 +62,9 @@ pub struct Stored {
     reading: Reading,
 }
 
+/// What was read of each frame, or why it could not be.
+type Preloaded = Vec<Result<Vec<u8>, Arc<str>>>;
+
 /// How frames come from the store.
 enum Read {
     /// When they are asked for.
@@ -69,7 +72,7 @@ enum Read {
     /// Before they are asked for.
     Ahead(Ahead),
     /// All were read when the source was opened.
-    Before(Vec<Result<Vec<u8>, Arc<str>>>),
+    Before(Preloaded),
 }
 
 impl Stored {
@@ -113,7 +116,7 @@ impl std::fmt::Debug for Stored {
 }
 
 /// Reads everything, as far as half of the `free` bytes go: the run itself needs memory too.
-fn preload(store: &mut dyn Store, free: Option<u64>) -> Result<Vec<Result<Vec<u8>, Arc<str>>>, SourceError> {
+fn preload(store: &mut dyn Store, free: Option<u64>) -> Result<Preloaded, SourceError> {
     let most = free.map_or(u64::MAX, |free| free / 2);
     let mut total = 0;
     let mut all = Vec::new();

@@ -56,10 +56,9 @@ pub use event::{Covariance, Event, Finding, LogRecord, NOT_STARTED, NOT_TRACED, 
 pub use frame::{DetectionsRecord, FrameRecord, NO_CONTENT, Outcome, Stage, Submission};
 pub use manifest::{
     APPLICATION_BACKEND, ApplicationTenant, Manifest, NetworkManifest, PROCESSES_FACT, QUEUES_FACT, StartUp,
-    Subject, TRACED_FACT, TenantManifest,
+    Subject, TRACED_FACT, TenantManifest, UnknownWord,
 };
 pub use measurand::{Measurand, Part, Quantity};
-pub use newer::UnknownWord;
 pub use phase::{EndReason, OVERHEAD_TENANT, Phase, PhaseRecord, PhaseSpec, Sampled, SweptRate};
 pub use reader::{Completeness, ReadError, RunReader};
 pub use schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO, SCHEMA_MINOR};

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::device::{self, Device};
-use crate::newer::UnknownWord;
 use crate::scenario::Scenario;
 use crate::schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO};
 use crate::units::{Nanos, Stamp};
@@ -38,6 +37,15 @@ pub struct Manifest {
     /// What this version of jetlag cannot read of the scenario of a newer one, whose place something else has taken there.
     #[serde(skip)]
     pub unknown: Vec<UnknownWord>,
+}
+
+/// A part of a scenario that this version of jetlag cannot read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownWord {
+    /// The field, as an override names it: `tenants.camera.source`.
+    pub field: String,
+    /// What stands there, as JSON.
+    pub text: String,
 }
 
 /// What a run file is of: one of the two entries `scenario` and `name` of the manifest.

@@ -5,20 +5,11 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, UnknownWord};
 use crate::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, DetectorRef, GpuUse, MadeInputs, Matrix, Mps,
     Overload, Release, Sharing, SourceSpec, Sweep, Telemetry, Trace,
 };
-
-/// A part of a scenario that this version of jetlag cannot read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownWord {
-    /// The field, as an override names it: `tenants.camera.source`.
-    pub field: String,
-    /// What stands there, as JSON.
-    pub text: String,
-}
 
 /// The most of an unknown part that is kept, in bytes.
 const MOST_TEXT: usize = 1000;

@@ -4,7 +4,9 @@
 
 mod gpu;
 mod made;
+mod recordings;
 mod source;
+mod stored;
 mod stress;
 mod telemetry;
 mod tenant;
@@ -15,7 +17,9 @@ use crate::units::Nanos;
 
 pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer};
 pub use made::{Fill, MadeInputs, Shapes, WrongShapes};
-pub use source::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Reading, Sensor, SourceSpec};
+pub use recordings::{BagSpec, KittiLayout, KittiSpec, NuScenesSpec, RecordingSpec, StampOf};
+pub use source::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, SourceSpec};
+pub use stored::{Reading, Sensor};
 pub use stress::{Resource, Stress};
 pub use telemetry::{Telemetry, TelemetrySource};
 pub use tenant::{Arrival, BackendChoice, DetectorRef, LatencyModel, Overload, Tenant};

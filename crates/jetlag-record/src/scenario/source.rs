@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::recordings::{BagSpec, KittiSpec, NuScenesSpec};
+use super::stored::{Reading, Sensor};
+
 /// The largest image that is decoded where the source does not say, in millions of pixels: several times what cameras of
 /// robots have.
 pub const MAX_MEGAPIXELS: u32 = 64;
@@ -17,25 +20,6 @@ const fn default_max_megapixels() -> u32 {
 
 const fn default_max_points() -> u32 {
     MAX_POINTS
-}
-
-/// How the frames of a stored source are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Reading {
-    /// By a thread of its own, so many frames before they are asked for; with 0, when they are asked for.
-    Ahead {
-        /// How many.
-        frames: u32,
-    },
-    /// All of them before the clock starts.
-    Preload,
-}
-
-/// As jetlag read before version 1.9 of the run file.
-impl Default for Reading {
-    fn default() -> Self {
-        Reading::Ahead { frames: 0 }
-    }
 }
 
 /// Where frames come from.
@@ -71,6 +55,12 @@ pub enum SourceSpec {
         #[serde(default)]
         reading: Reading,
     },
+    /// A sensor of a nuScenes dataset.
+    NuScenes(NuScenesSpec),
+    /// A sensor of a KITTI dataset.
+    Kitti(KittiSpec),
+    /// A topic of a ROS 2 bag.
+    Bag(BagSpec),
     /// The synthetic world, seen by one of its sensors. Equal seeds give equal scenes at equal indices.
     Synthetic {
         /// The sensor whose frames are made.
@@ -90,12 +80,4 @@ pub enum PointFormat {
     Kitti,
     /// x y z intensity ring.
     NuScenes,
-}
-
-/// The sensors of the synthetic world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the names say it")]
-pub enum Sensor {
-    Camera,
-    Lidar,
 }

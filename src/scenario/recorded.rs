@@ -1,0 +1,124 @@
+//! Recordings of robots as sources: what may be written for them. What is meant by it is told by the tenant.
+
+use super::choices::{BAG_EXAMPLE, KITTI_EXAMPLE, NUSCENES_EXAMPLE};
+use super::stored::{ReadingFile, folder, reading};
+use super::{KittiLayout, Sensor, StampOf};
+use crate::units::Nanos;
+use crate::written::{Fields, Kind, Node, Read, Reader, Spot, one_of};
+
+/// What may stand for a recording.
+#[derive(Debug)]
+pub(super) struct RecordedFile {
+    pub(super) path: Spot<String>,
+    pub(super) what: WhatFile,
+    pub(super) repeat: Read<bool>,
+    pub(super) max_megapixels: Read<u32>,
+    pub(super) max_points: Read<u32>,
+    pub(super) reading: ReadingFile,
+}
+
+#[derive(Debug)]
+pub(super) enum WhatFile {
+    NuScenes {
+        version: Read<String>,
+        scenes: Read<Vec<Spot<String>>>,
+        sensor: Spot<String>,
+        sweeps: Read<u32>,
+        keyframes: Read<bool>,
+    },
+    Kitti {
+        layout: Spot<KittiLayout>,
+        sequence: Read<String>,
+        sensor: Spot<Sensor>,
+        camera: Read<u32>,
+    },
+    Bag {
+        topic: Spot<String>,
+        from: Read<Nanos>,
+        to: Read<Nanos>,
+        by: Read<StampOf>,
+    },
+}
+
+/// Reads the alternative of this name.
+pub(super) fn read(r: &mut Reader, name: &str, f: &Fields<'_>) -> Option<RecordedFile> {
+    let repeat = r.optional(f, "repeat", Reader::flag);
+    let max_megapixels = r.optional(f, "max_megapixels", Reader::whole);
+    let max_points = r.optional(f, "max_points", Reader::whole);
+    let reading = reading(r, f);
+    let example = match name {
+        "NuScenes" => NUSCENES_EXAMPLE,
+        "Kitti" => KITTI_EXAMPLE,
+        _ => BAG_EXAMPLE,
+    };
+    let what = match name {
+        "NuScenes" => {
+            let version = r.optional(f, "version", Reader::text);
+            let scenes = r.optional(f, "scenes", |r, node, field| {
+                r.list(
+                    node,
+                    field,
+                    "a list of names or numbers of scenes, such as [\"scene-0061\"] or [0, 3]",
+                    scene,
+                )
+            });
+            let sweeps = r.optional(f, "sweeps", Reader::whole);
+            let keyframes = r.optional(f, "keyframes", Reader::flag);
+            WhatFile::NuScenes {
+                version,
+                scenes,
+                sensor: r.required(f, "sensor", "sensor: \"LIDAR_TOP\"", Reader::text)?,
+                sweeps,
+                keyframes,
+            }
+        }
+        "Kitti" => {
+            let sequence = r.optional(f, "sequence", Reader::text);
+            let camera = r.optional(f, "camera", Reader::whole);
+            WhatFile::Kitti {
+                layout: r.required(f, "layout", "layout: Object, Raw or Odometry", one_of("layout"))?,
+                sequence,
+                sensor: r.required(f, "sensor", "sensor: Lidar or Camera", one_of("sensor"))?,
+                camera,
+            }
+        }
+        _ => {
+            let from = r.optional(f, "from", Reader::duration);
+            let to = r.optional(f, "to", Reader::duration);
+            let by = r.optional(f, "by", one_of("time of a message"));
+            WhatFile::Bag {
+                topic: r.required(f, "topic", "topic: \"/lidar/points\"", Reader::text)?,
+                from,
+                to,
+                by,
+            }
+        }
+    };
+    Some(RecordedFile {
+        path: folder(r, f, example)?,
+        what,
+        repeat,
+        max_megapixels,
+        max_points,
+        reading,
+    })
+}
+
+/// A scene's name, or its number.
+fn scene(r: &mut Reader, node: &Node, field: &str) -> Option<String> {
+    match &node.kind {
+        Kind::Number(number) => Some(number.clone()),
+        _ => r.text(node, field),
+    }
+}
+
+impl RecordedFile {
+    /// Whether it yields images; `None` where only the recording tells.
+    pub(super) fn is_images(&self) -> Option<bool> {
+        match &self.what {
+            WhatFile::NuScenes { sensor, .. } => Some(sensor.value.starts_with("CAM")),
+            WhatFile::Kitti { sensor, .. } => Some(sensor.value == Sensor::Camera),
+            WhatFile::Bag { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Recordings as sources: nuScenes and KITTI datasets, ROS 2 bags. What lies where in them is the affair of the crates
+//! `jetlag-datasets` and `jetlag-bags`; here it becomes frames of a tenant, on the time line of the recording.
+
+mod bag;
+mod kitti;
+mod nuscenes;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jetlag_bags::{Bag, BagSummary, Limits};
+use jetlag_datasets::nuscenes::NuScenes;
+
+use super::SourceError;
+use super::stored::Stored;
+use crate::scenario::{BagSpec, KittiSpec, NuScenesSpec, RecordingSpec};
+
+/// Recordings that are open, so that tenants of one share its index and its files.
+#[derive(Default)]
+pub struct Opened {
+    datasets: BTreeMap<(PathBuf, Option<String>), Arc<NuScenes>>,
+    bags: BTreeMap<PathBuf, Bag>,
+}
+
+impl Opened {
+    /// A sensor of a nuScenes dataset as a source.
+    ///
+    /// # Errors
+    /// No such dataset, scene or sensor; tables that cannot be read; files that are missing.
+    pub fn nuscenes(&mut self, spec: &NuScenesSpec) -> Result<Stored, SourceError> {
+        let key = (spec.path.clone(), spec.version.clone());
+        let dataset = match self.datasets.get(&key) {
+            Some(dataset) => Arc::clone(dataset),
+            None => {
+                let dataset = NuScenes::open(&spec.path, spec.version.as_deref()).map_err(recording)?;
+                dataset
+                    .notes()
+                    .iter()
+                    .for_each(|note| log::info!("{}: {note}", spec.path.display()));
+                Arc::clone(self.datasets.entry(key).or_insert(Arc::new(dataset)))
+            }
+        };
+        nuscenes::source(&dataset, spec)
+    }
+
+    /// A sensor of a KITTI dataset as a source.
+    ///
+    /// # Errors
+    /// No such drive or sequence; files that are missing or cannot be read.
+    pub fn kitti(&mut self, spec: &KittiSpec) -> Result<Stored, SourceError> {
+        kitti::source(spec)
+    }
+
+    /// A topic of a bag as a source.
+    ///
+    /// # Errors
+    /// No such bag or topic; a topic of something else than images or point clouds.
+    pub fn bag(&mut self, spec: &BagSpec) -> Result<Stored, SourceError> {
+        let bag = match self.bags.get(&spec.path) {
+            Some(bag) => bag.clone(),
+            None => {
+                let bag = Bag::open(&spec.path, &Limits::default()).map_err(recording)?;
+                let lost = &bag.summary().losses;
+                lost.iter()
+                    .for_each(|loss| log::warn!("{}: {loss}", spec.path.display()));
+                self.bags.entry(spec.path.clone()).or_insert(bag).clone()
+            }
+        };
+        bag::source(&bag, spec)
+    }
+}
+
+/// What a bag holds.
+///
+/// # Errors
+/// There is no bag under this name.
+pub fn contents(path: &Path) -> Result<BagSummary, SourceError> {
+    Ok(Bag::open(path, &Limits::default()).map_err(recording)?.summary())
+}
+
+/// Files that a selection of a dataset needs, beside the datasets' folders.
+///
+/// # Errors
+/// Those of opening it.
+pub fn files(of: &NuScenesSpec) -> Result<Vec<PathBuf>, SourceError> {
+    nuscenes::files(of)
+}
+
+/// As [`files`], of KITTI.
+///
+/// # Errors
+/// Those of opening it.
+pub fn kitti_files(of: &KittiSpec) -> Result<Vec<PathBuf>, SourceError> {
+    kitti::files(of)
+}
+
+fn recording(error: impl std::error::Error + Send + Sync + 'static) -> SourceError {
+    SourceError::Recording(Box::new(error))
+}
+
+/// The most pixels of an image.
+fn most_pixels(common: &RecordingSpec) -> u64 {
+    u64::from(common.max_megapixels) * 1_000_000
+}

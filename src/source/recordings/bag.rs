@@ -1,0 +1,291 @@
+//! A topic of a ROS 2 bag as a source, on the time line of the whole bag.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jetlag_bags::message::{CompressedImage, Image as ImageMessage, PointCloud as CloudMessage};
+use jetlag_bags::points::PointLayout;
+use jetlag_bags::{Bag, BagError, By, Entry, Points, Reader, Select, Time, Want, pixels};
+
+use super::{most_pixels, recording};
+use crate::scenario::{BagSpec, StampOf};
+use crate::source::images::decode_image_of;
+use crate::source::stored::{About, Store, Stored, Unpack};
+use crate::source::timeline::{FrameTime, Timeline};
+use crate::source::{Content, ContentKind, Image, PointCloud, SourceError};
+use crate::units::Nanos;
+
+/// What messages are, that are frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Image,
+    Compressed,
+    Points,
+}
+
+impl Kind {
+    const ALL: [(&'static str, Kind); 3] = [
+        ("sensor_msgs/msg/Image", Kind::Image),
+        ("sensor_msgs/msg/CompressedImage", Kind::Compressed),
+        ("sensor_msgs/msg/PointCloud2", Kind::Points),
+    ];
+
+    fn of(name: &str) -> Option<Kind> {
+        Kind::ALL
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, kind)| *kind)
+    }
+}
+
+/// Why a bag gives no frames.
+#[derive(Debug, thiserror::Error)]
+enum NoFrames {
+    #[error("{path}: `{topic}` has messages of the type {kind}, and frames are made of Image, CompressedImage and PointCloud2{}", others(.there))]
+    Type {
+        path: PathBuf,
+        topic: String,
+        kind: String,
+        there: Vec<String>,
+    },
+    #[error("{path}: `{topic}` has no message between `from` and `to`; the bag lasts {lasts}")]
+    Nothing {
+        path: PathBuf,
+        topic: String,
+        lasts: Nanos,
+    },
+    #[error(
+        "{path}: the stamps in the messages of `{topic}` are of another clock than the recorder's (off by {off}): use `by: Log`"
+    )]
+    OtherClock {
+        path: PathBuf,
+        topic: String,
+        off: Nanos,
+    },
+}
+
+fn others(there: &[String]) -> String {
+    match there {
+        [] => "; no topic of this bag has these".to_owned(),
+        some => format!("; the bag has {}", some.join(", ")),
+    }
+}
+
+/// The messages of one topic.
+pub(super) fn source(bag: &Bag, spec: &BagSpec) -> Result<Stored, SourceError> {
+    let topic = bag.topic(&spec.topic).map_err(recording)?;
+    let Some(kind) = Kind::of(topic.kind()) else {
+        let there = bag
+            .topics()
+            .iter()
+            .filter(|topic| Kind::of(topic.kind()).is_some());
+        return Err(recording(NoFrames::Type {
+            path: spec.path.clone(),
+            topic: spec.topic.clone(),
+            kind: topic.kind().to_owned(),
+            there: there.map(|topic| format!("`{}`", topic.name())).collect(),
+        }));
+    };
+    let (entries, timeline) = in_time(bag, spec)?;
+    let about = About {
+        kind: match kind {
+            Kind::Image | Kind::Compressed => ContentKind::Image,
+            Kind::Points => ContentKind::Points,
+        },
+        description: format!(
+            "{} messages of {} in {}",
+            entries.len(),
+            spec.topic,
+            spec.path.display()
+        ),
+        timeline: Some(timeline),
+    };
+    let messages = Messages {
+        entries: entries.into(),
+        reader: bag.reader(),
+    };
+    let unpack = Unpacked {
+        kind,
+        path: spec.path.clone(),
+        topic: spec.topic.clone(),
+        most_pixels: most_pixels(&spec.common),
+        most_points: spec.common.max_points,
+        points: Points::default(),
+    };
+    Stored::open(
+        Box::new(messages),
+        Box::new(unpack),
+        about,
+        spec.common.repeat,
+        spec.common.reading,
+    )
+}
+
+/// A header's stamp that is this much later than its log time, or that much earlier, is of another clock.
+const AHEAD: Nanos = Nanos::from_secs(1);
+const BEHIND: Nanos = Nanos::from_secs(60);
+
+/// The selected messages in the order in which they come, with their times.
+fn in_time(bag: &Bag, spec: &BagSpec) -> Result<(Vec<Entry>, Timeline), SourceError> {
+    let select = |by| Select {
+        from: Some(spec.from),
+        to: spec.to,
+        by,
+    };
+    let stamped = match bag.index(&spec.topic, select(By::Header)) {
+        Err(BagError::NoHeader { .. }) if spec.by == StampOf::Log => bag.index(&spec.topic, select(By::Log)),
+        stamped => stamped,
+    }
+    .map_err(recording)?;
+    let (first, last) = bag.span().unwrap_or((Time(0), Time(0)));
+    let Some(length) = (!stamped.entries().is_empty()).then(|| last.since(first)) else {
+        return Err(recording(NoFrames::Nothing {
+            path: spec.path.clone(),
+            topic: spec.topic.clone(),
+            lasts: last.since(first),
+        }));
+    };
+    let origin = first.after(spec.from);
+    let mut all: Vec<(Entry, FrameTime)> = stamped
+        .entries()
+        .iter()
+        .enumerate()
+        .map(|(n, entry)| {
+            let logged = entry.log_time().since(origin);
+            let captured = stamped.time(n).map_or(logged, |stamp| stamp.since(origin));
+            let came = match spec.by {
+                StampOf::Log => logged,
+                StampOf::Header => captured,
+            };
+            (*entry, FrameTime { captured, came })
+        })
+        .collect();
+    let off = |(entry, time): &(Entry, FrameTime)| {
+        Nanos(time.captured.0.saturating_sub(entry.log_time().since(origin).0))
+    };
+    let mut apart: Vec<Nanos> = all.iter().map(off).collect();
+    apart.sort_unstable();
+    let off = apart[apart.len() / 2];
+    if off > AHEAD || off < Nanos(-BEHIND.0) {
+        if spec.by == StampOf::Header {
+            return Err(recording(NoFrames::OtherClock {
+                path: spec.path.clone(),
+                topic: spec.topic.clone(),
+                off,
+            }));
+        }
+        log::warn!(
+            "{}: the stamps in the messages of `{}` are of another clock than the recorder's (off by {off}): ages count from the log",
+            spec.path.display(),
+            spec.topic
+        );
+        all.iter_mut().for_each(|(_, time)| time.captured = time.came);
+    }
+    all.sort_by_key(|(_, time)| time.came);
+    let end = spec.to.map_or(length, |to| to.min(length));
+    let lap = end - spec.from + gap(bag);
+    let (entries, times) = all.into_iter().unzip();
+    Ok((entries, Timeline::new(times, lap)))
+}
+
+/// The mean gap of the topic with the most messages: what stands between two laps of the bag, whichever its topic.
+fn gap(bag: &Bag) -> Nanos {
+    let most = bag.topics().iter().max_by_key(|topic| topic.entries().len());
+    let mean = most.and_then(|topic| {
+        let (first, last) = topic.span()?;
+        let gaps = topic.entries().len().checked_sub(1).filter(|gaps| *gaps > 0)?;
+        Some(Nanos(last.since(first).0 / gaps as i64))
+    });
+    mean.filter(|gap| *gap > Nanos::ZERO)
+        .unwrap_or(Nanos::from_secs(1))
+}
+
+struct Messages {
+    entries: Arc<[Entry]>,
+    reader: Reader,
+}
+
+impl Store for Messages {
+    fn length(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn fetch(&mut self, index: usize, raw: &mut Vec<u8>) -> Result<(), SourceError> {
+        match self.entries.get(index) {
+            Some(entry) => self.reader.read(entry, raw).map_err(recording),
+            None => Ok(()), // Not a frame of this source.
+        }
+    }
+}
+
+struct Unpacked {
+    kind: Kind,
+    path: PathBuf,
+    topic: String,
+    most_pixels: u64,
+    most_points: u32,
+    points: Points,
+}
+
+impl Unpack for Unpacked {
+    fn unpack(&mut self, index: usize, raw: &[u8], content: &mut Content) -> Result<(), SourceError> {
+        let made = match self.kind {
+            Kind::Image | Kind::Compressed => self.image(raw, content),
+            Kind::Points => self.cloud(raw, content),
+        };
+        made.map_err(|problem| SourceError::BadFile {
+            path: self.path.clone(),
+            problem: format!("message {index} of `{}`: {problem}", self.topic),
+        })
+    }
+}
+
+impl Unpacked {
+    fn image(&self, raw: &[u8], content: &mut Content) -> Result<(), String> {
+        if !matches!(content, Content::Image(_)) {
+            *content = Content::Image(Image::default());
+        }
+        let Content::Image(image) = content else {
+            return Ok(());
+        };
+        if self.kind == Kind::Compressed {
+            let message = CompressedImage::decode(raw).map_err(|error| error.to_string())?;
+            return decode_image_of(message.data, image, self.most_pixels)
+                .map_err(|error| format!("its image ({}): {error}", message.format));
+        }
+        let message = ImageMessage::decode(raw).map_err(|error| error.to_string())?;
+        let found = u64::from(message.width) * u64::from(message.height);
+        if found > self.most_pixels {
+            return Err(format!(
+                "its image has {} × {} pixels, more than {}: if it is right, raise the source's `max_megapixels`",
+                message.width, message.height, self.most_pixels
+            ));
+        }
+        pixels::to_rgb(&message, &mut image.rgb).map_err(|error| error.to_string())?;
+        (image.width, image.height) = (message.width as usize, message.height as usize);
+        Ok(())
+    }
+
+    fn cloud(&mut self, raw: &[u8], content: &mut Content) -> Result<(), String> {
+        if !matches!(content, Content::Points(_)) {
+            *content = Content::Points(PointCloud::default());
+        }
+        let Content::Points(cloud) = content else {
+            return Ok(());
+        };
+        let message = CloudMessage::decode(raw).map_err(|error| error.to_string())?;
+        let found = u64::from(message.width) * u64::from(message.height);
+        if found > u64::from(self.most_points) {
+            return Err(format!(
+                "it has {found} points, more than {}: if it is right, raise the source's `max_points`",
+                self.most_points
+            ));
+        }
+        let layout = PointLayout::of(&message).map_err(|error| error.to_string())?;
+        // The frame's own buffer is filled, and no other.
+        std::mem::swap(&mut self.points.xyzi, &mut cloud.points);
+        self.points.read(&message, &layout, Want::default());
+        std::mem::swap(&mut self.points.xyzi, &mut cloud.points);
+        Ok(())
+    }
+}
