@@ -95,8 +95,8 @@ pub struct FrameRecord {
     pub input_size: u32,
     /// The submission of its work to a device; `None` if it used none, and in files before version 1.5.
     pub submission: Option<Submission>,
-    /// When its content was captured, on the clock of the run; `None` where the releases do not follow a recording's or a
-    /// camera's time, and in files before version 1.9.
+    /// When its content was captured, on the clock of the run; `None` where the releases do not follow a recording's time,
+    /// and in files before version 1.9.
     pub captured: Option<Stamp>,
 }
 

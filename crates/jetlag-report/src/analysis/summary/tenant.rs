@@ -77,7 +77,7 @@ pub struct TenantSummary {
     /// What of *compute* that was; `None` also where *compute* is too short to tell.
     pub submitting: Option<Submitting>,
     /// finished − captured, of completed frames: how old its result was; `None` where the releases do not follow a
-    /// recording's or a camera's time.
+    /// recording's time.
     pub age_ms: Option<Stats>,
     /// What a timer that takes the newest frame made of the frames that came; `None` for other arrivals.
     pub sampled: Option<Sampled>,
