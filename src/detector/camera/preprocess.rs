@@ -7,10 +7,13 @@
 //! 8-bit image that has to be read, widened and transposed again; benches/preprocess.rs compares both.
 //!
 //! Per output row: the source rows that it needs are resized across into planes of 16-bit lines (which
-//! are kept, as an enlarged image needs them again), then two lines are blended down and normalised by
-//! straight-line code that compilers vectorise. A device that does the same is handed rows and tables ([`block`]).
+//! are kept, as an enlarged image needs them again), then two lines are blended down and normalised
+//! ([`lines`]). A device that does the same is handed rows and tables ([`block`]).
 
 pub mod block;
+mod lines;
+
+use lines::Across;
 
 use super::fit::{FitSpec, Placement};
 use crate::detector::{Carry, DetectorError, Preprocess};
@@ -114,10 +117,8 @@ pub struct CameraPreprocess {
     /// What the members below were made for.
     planned: Option<[usize; 2]>,
     placement: Placement,
-    /// For each column of the placement; `at` counts bytes.
-    across: Vec<Tap>,
-    /// Whether every column takes one source pixel as it is (an odd whole ratio, or none).
-    across_is_whole: bool,
+    /// For the columns of the placement.
+    across: Across,
     /// For each row of the placement.
     down: Vec<Blend>,
     lines: [Line; 2],
@@ -164,8 +165,7 @@ impl CameraPreprocess {
                 width: 0,
                 height: 0,
             },
-            across: Vec::new(),
-            across_is_whole: false,
+            across: Across::default(),
             down: Vec::new(),
             lines: Default::default(),
             tables: block::Tables::default(),
@@ -202,12 +202,11 @@ impl CameraPreprocess {
         }
         let [width, height] = image;
         self.placement = self.format.fit.place(image, self.format.size);
-        self.across.clear();
-        self.across
-            .extend((0..self.placement.width).map(|x| tap(x, self.placement.width, width)));
-        self.across_is_whole = self.across.iter().all(|tap| tap.weights[1] == 0);
-        for tap in &mut self.across {
-            if !self.across_is_whole && width > 1 && tap.at + 1 == width {
+        let columns = self.placement.width;
+        let mut taps: Vec<Tap> = (0..columns).map(|x| tap(x, columns, width)).collect();
+        let is_whole = taps.iter().all(|tap| tap.weights[1] == 0);
+        for tap in &mut taps {
+            if !is_whole && width > 1 && tap.at + 1 == width {
                 // The last pixel has no right neighbour: let it be one.
                 *tap = Tap {
                     at: tap.at - 1,
@@ -216,6 +215,7 @@ impl CameraPreprocess {
             }
             tap.at *= 3;
         }
+        self.across = Across::new(taps, is_whole, width * 3);
         self.down.clear();
         self.down
             .extend((0..self.placement.height).map(|y| blend(y, self.placement.height, height)));
@@ -240,7 +240,7 @@ impl CameraPreprocess {
         ] {
             if counts && line.row != Some(row) {
                 let source = &image.rgb[row * stride..(row + 1) * stride];
-                resize_across(source, &self.across, self.across_is_whole, &mut line.planes);
+                self.across.resize(source, &mut line.planes);
                 line.row = Some(row);
             }
         }
@@ -278,17 +278,9 @@ impl CameraPreprocess {
                     &self.lines[0].planes[span.clone()],
                     &self.lines[lower].planes[span],
                 );
-                let normal = self.normal[channel];
                 let values = &mut out[at..at + inner];
-                if blend.weights[1] == 0 {
-                    for (value, a) in values.iter_mut().zip(above) {
-                        *value = normal.of(level(*a, 0, [WHOLE, 0]));
-                    }
-                } else {
-                    for ((value, a), b) in values.iter_mut().zip(above).zip(below) {
-                        *value = normal.of(level(*a, *b, blend.weights));
-                    }
-                }
+                self.across
+                    .blend([above, below], blend.weights, self.normal[channel], values);
             }
         }
     }
@@ -337,10 +329,10 @@ impl Preprocess for CameraPreprocess {
         inputs: &mut TensorSet,
         carry: &mut Carry,
     ) -> Result<u32, DetectorError> {
-        let Content::Image(image) = &frame.content else {
+        let Content::Image(image) = frame.content() else {
             return Err(DetectorError::WrongContent {
                 wanted: ContentKind::Image,
-                found: match frame.content {
+                found: match frame.content() {
                     Content::Points(_) => ContentKind::Points,
                     _ => ContentKind::Empty,
                 },
@@ -460,27 +452,6 @@ fn centre(i: usize, to: usize, from: usize) -> (i64, f32) {
 
 fn weights(part: f32) -> [i16; 2] {
     [1.0 - part, part].map(|w| (w * f32::from(WHOLE)).round_ties_even() as i16)
-}
-
-/// One source row to three planes, in units of 2^-([`WEIGHT_BITS`] − [`LINE_SHIFT`]) levels.
-fn resize_across(source: &[u8], across: &[Tap], whole: bool, planes: &mut [i16]) {
-    let (red, rest) = planes.split_at_mut(across.len());
-    let (green, blue) = rest.split_at_mut(across.len());
-    let columns = across.iter().zip(red).zip(green).zip(blue);
-    if whole {
-        for (((tap, r), g), b) in columns {
-            let pixel = &source[tap.at..tap.at + 3];
-            [*r, *g, *b] = std::array::from_fn(|c| i16::from(pixel[c]) << (WEIGHT_BITS - LINE_SHIFT));
-        }
-        return;
-    }
-    for (((tap, r), g), b) in columns {
-        let pair = &source[tap.at..tap.at + 6];
-        let [first, second] = tap.weights.map(i32::from);
-        [*r, *g, *b] = std::array::from_fn(|c| {
-            ((i32::from(pair[c]) * first + i32::from(pair[c + 3]) * second) >> LINE_SHIFT) as i16
-        });
-    }
 }
 
 /// Blends two values of neighbouring lines into an 8-bit level. The high half of a 16 × 16 bit product is

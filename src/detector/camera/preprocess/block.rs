@@ -132,6 +132,7 @@ impl CameraPreprocess {
         words.resize(16, 0);
         words.extend(
             self.across
+                .taps()
                 .iter()
                 .flat_map(|tap| [word(tap.at), weights(tap.weights)]),
         );
