@@ -333,7 +333,12 @@ fn expectations(summary: &Summary, style: &Style) -> String {
         ]);
     }
     let held = summary.expectations.iter().filter(|result| result.holds).count();
-    let note = format!("{held} of {} hold", summary.expectations.len());
+    // Why `run` and `report` do not end with 0, where nothing worse happened.
+    let code = match summary.expectations_hold() || summary.failures().next().is_some() {
+        true => "",
+        false => ", so the exit code is 3",
+    };
+    let note = format!("{held} of {} hold{code}", summary.expectations.len());
     heading("EXPECTATIONS", &note, style) + &grid.render(style)
 }
 
