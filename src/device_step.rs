@@ -47,12 +47,21 @@ pub struct PillarRules {
     pub skips: bool,
     /// Most points of a sweep.
     pub capacity: u32,
+    /// Whether a block has the time of each point as well.
+    pub has_times: bool,
 }
 
 impl PillarRules {
-    /// Bytes of the largest block: four words, the first of which is the number of points, then four to a point.
+    /// Bytes of the largest block: four words, the first of which is the number of points, then four to a point, and behind
+    /// the last of them, if there are times, one to a point.
     pub fn block_bytes(&self) -> usize {
-        (1 + self.capacity as usize).saturating_mul(POINT_WORDS * 4)
+        let points = self.capacity as usize;
+        let times = if self.has_times {
+            points.div_ceil(POINT_WORDS)
+        } else {
+            0
+        };
+        (1 + points).saturating_add(times).saturating_mul(POINT_WORDS * 4)
     }
 }
 

@@ -256,3 +256,83 @@ fn a_timer_takes_the_newest_message_and_counts_what_it_repeats() {
     let told = tenant(&output);
     assert_eq!(told["sampled"]["skipped"], 1, "{}", said(&output));
 }
+
+#[test]
+fn tenants_of_a_shared_source_have_each_frame_decoded_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let images = folder.path().join("images");
+    std::fs::create_dir(&images).unwrap();
+    for n in 0..5u8 {
+        let image = image::RgbImage::from_pixel(640, 480, image::Rgb([n * 40, 9, 9]));
+        image.save(images.join(format!("{n}.png"))).unwrap();
+    }
+    let file = folder.path().join("s.ron");
+    let tenant = |name: &str, hz: u32| {
+        format!(
+            "Tenant(name: \"{name}\", backend: Cpu, detector: \"builtin:camera\", source: Shared(\"front\"), \
+             arrival: Periodic(hz: {hz}), overload: Queue(capacity: 100), frames: 10),"
+        )
+    };
+    let scenario = format!(
+        "Scenario(duration: \"120s\", warmup: \"0s\", telemetry: (interval: \"1s\", sources: [Host]),\n\
+         sources: (front: Images(\"{}\")), tenants: [{}{}])",
+        images.display(),
+        tenant("one", 5),
+        tenant("other", 5)
+    );
+    std::fs::write(&file, &scenario).unwrap();
+    let out = folder.path().join("run.mcap").display().to_string();
+    let file = file.display().to_string();
+    let output = jetlag(&["run", &file, "--quiet", "--format", "json", "--out", &out]);
+    let report: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", said(&output)));
+    for tenant in report["tenants"].as_array().unwrap() {
+        assert_eq!(tenant["frames"]["completed"], 10, "{}", said(&output));
+    }
+    let log = report["log"].to_string();
+    assert!(
+        log.contains("source front:") && log.contains("decoded once for 2 tenants"),
+        "{log}"
+    );
+    // What is asked for is told as it may be written again.
+    let dry = jetlag(&["run", &file, "--dry-run"]);
+    let again = folder.path().join("again.ron");
+    std::fs::write(&again, &dry.stdout).unwrap();
+    let text = String::from_utf8(dry.stdout.clone()).unwrap();
+    assert!(
+        text.contains("sources: (front: Images(") && text.contains("source: Shared(\"front\")"),
+        "{}",
+        said(&dry)
+    );
+    let twice = jetlag(&["run", &again.display().to_string(), "--dry-run"]);
+    assert!(twice.status.success(), "{}", said(&twice));
+    for (from, to, wanted) in [
+        ("Shared(\"front\")", "Shared(\"frnt\")", "did you mean `front`?"),
+        (
+            "sources: (front:",
+            "sources: (front: Empty, roof:",
+            "no source `front`",
+        ),
+        (
+            "Scenario(",
+            "Scenario(sharing: Processes, ",
+            "a process of its own",
+        ),
+        (
+            "sources: (front:",
+            "sources: (roof: Shared(\"front\"), front:",
+            "`roof`: no tenant has it",
+        ),
+    ] {
+        // The second case gives the tenants a source that has no frames.
+        let wanted = if to.contains("Empty") {
+            "Empty frames"
+        } else {
+            wanted
+        };
+        std::fs::write(&again, scenario.replace(from, to)).unwrap();
+        let refused = jetlag(&["run", &again.display().to_string(), "--dry-run"]);
+        assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+        assert!(said(&refused).contains(wanted), "{wanted}: {}", said(&refused));
+    }
+}

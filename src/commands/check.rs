@@ -302,7 +302,7 @@ fn first_frame(tenant: &Tenant) -> Result<(), String> {
     if is_there {
         source.decode(&mut frame).map_err(|error| error.to_string())?;
     }
-    match is_there && !matches!(frame.content, Content::Empty) {
+    match is_there && !matches!(frame.content(), Content::Empty) {
         true => Ok(()),
         false => Err(format!("its source ({}) has no frame", source.info().description)),
     }

@@ -82,7 +82,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
         let labels = kitti::read_labels(&beside("label_2"), &beside("calib"))?;
         Ok(match input {
             ContentKind::Image => camera_truth(&labels, &classes),
-            _ => lidar_truth(&labels, &classes, &frame.content, reach),
+            _ => lidar_truth(&labels, &classes, frame.content(), reach),
         })
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

@@ -242,6 +242,7 @@ pub(super) fn run(
             processes.finish(scenario, &notes);
         }
         if let Some(scenario) = traced.filter(|_| !stop.load(Ordering::Relaxed)) {
+            tenants.iter_mut().for_each(|live| live.runner.close(&notes));
             // The devices' memory is needed anew.
             let freed = (!wards.is_empty()).then(|| watchdog::unless_freed(scenario.watchdog));
             drop((std::mem::take(&mut tenants), std::mem::take(&mut gpus)));

@@ -1,14 +1,17 @@
 //! Opening what a scenario or a command line names: a detector's spec, a source of frames.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::backend::NetworkSource;
 use crate::built::NotEmbedded;
 use crate::detector::{Detector, DetectorError, network, spec};
 use crate::embedded;
-use crate::scenario::{DetectorRef, MadeInputs, SourceSpec};
+use crate::scenario::{DetectorRef, MadeInputs, SourceSpec, Tenant};
 use crate::source::empty::EmptySource;
 use crate::source::recordings::Opened;
+use crate::source::shared::Feed;
 use crate::source::synthetic::SyntheticSource;
 use crate::source::{Source, SourceError, images, points};
 
@@ -55,7 +58,29 @@ pub fn fed(reference: &DetectorRef, made: Option<&MadeInputs>) -> Result<Detecto
     }
 }
 
-/// Opens the source of a tenant's frames. Tenants of one recording share what is `opened` of it.
+/// What tenants of one scenario have in common.
+#[derive(Default)]
+pub struct Common {
+    recordings: Opened,
+    feeds: BTreeMap<String, Arc<Feed>>,
+}
+
+/// Opens the source of a tenant's frames, or takes the one that it shares with others.
+pub fn source_of(tenant: &Tenant, common: &mut Common) -> Result<Box<dyn Source>, SourceError> {
+    let Some(name) = &tenant.shared else {
+        return source(&tenant.source, &mut common.recordings);
+    };
+    let feed = match common.feeds.get(name) {
+        Some(feed) => Arc::clone(feed),
+        None => {
+            let feed = Feed::new(name, source(&tenant.source, &mut common.recordings)?);
+            Arc::clone(common.feeds.entry(name.clone()).or_insert(feed))
+        }
+    };
+    Ok(Box::new(feed.subscribe()))
+}
+
+/// Opens a source of frames. Those of one recording share what is `opened` of it.
 pub fn source(spec: &SourceSpec, opened: &mut Opened) -> Result<Box<dyn Source>, SourceError> {
     Ok(match spec {
         SourceSpec::Empty => Box::new(EmptySource::default()),

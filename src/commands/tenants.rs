@@ -21,13 +21,12 @@ use crate::clock::{Clock, RealClock};
 use crate::files;
 use crate::record::{NetworkManifest, StartUp, TenantManifest};
 use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Sharing, Tenant};
-use crate::source::recordings::Opened;
 use crate::source::{ContentKind, SourceError};
 use crate::tenant::pipeline::{Runner, set_up_thread};
 use crate::units::{Nanos, Stamp};
 pub(super) use gpu::Devices;
 
-use super::opening::{self, NoDetector};
+use super::opening::{self, Common, NoDetector};
 
 #[cfg(not(feature = "gpu"))]
 use super::without_gpu::tenants as gpu;
@@ -144,7 +143,7 @@ pub fn all(scenario: &Scenario) -> Result<All, Obstacles> {
     let mut watch = Watch::start();
     let devices = Devices::open(scenario, &scenario.tenants);
     let opened_in = watch.lap();
-    let mut recordings = Opened::default();
+    let mut common = Common::default();
     for (number, tenant) in scenario.tenants.iter().enumerate() {
         match one(
             scenario,
@@ -152,7 +151,7 @@ pub fn all(scenario: &Scenario) -> Result<All, Obstacles> {
             tenant,
             &device,
             (&devices, opened_in),
-            &mut recordings,
+            &mut common,
         ) {
             Ok(ready) => tenants.push(ready),
             Err(found) => {
@@ -188,7 +187,7 @@ pub fn alone(scenario: &Scenario, number: usize) -> Result<All, Vec<Obstacle>> {
         tenant,
         &device,
         (&devices, watch.lap()),
-        &mut Opened::default(),
+        &mut Common::default(),
     )?;
     Ok(All {
         tenants: vec![ready],
@@ -246,7 +245,7 @@ fn one(
     tenant: &Tenant,
     device: &Arc<SharedDevice>,
     (devices, opened_in): (&Devices, Nanos),
-    recordings: &mut Opened,
+    common: &mut Common,
 ) -> Result<Ready, Vec<Obstacle>> {
     let mut obstacles: Vec<Obstacle> = Vec::new();
     let mut watch = Watch::start();
@@ -259,9 +258,18 @@ fn one(
             .map_err(|e| obstacles.push(e.into()))
             .ok()
     });
-    let source = opening::source(&tenant.source, recordings)
+    let mut source = opening::source_of(tenant, common)
         .map_err(|e| obstacles.push(e.into()))
         .ok();
+    if let (Some(detector), Some(source)) = (&detector, &mut source)
+        && detector.preprocess.takes_rings()
+        && !source.want_rings()
+    {
+        log::warn!(
+            "tenant {}: its detector takes the laser of each point (Ring), which its source does not know: it is given 0",
+            tenant.name
+        );
+    }
     let info = source.as_ref().map(|s| s.info());
     let executes = tenant.backend.executes();
     if let (Some(detector), Some(info)) = (&detector, &info)

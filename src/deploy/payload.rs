@@ -109,7 +109,7 @@ impl Payload {
             match &tenant.source {
                 SourceSpec::Images { path, .. } | SourceSpec::Points { path, .. } => {
                     let remote = payload.folder(path)?;
-                    let field = format!("tenants.{}.source.path", tenant.name);
+                    let field = source_path(tenant);
                     payload.paths.push(Named::plain(field, remote));
                 }
                 SourceSpec::NuScenes(of) => payload.selected(tenant, &of.path, recordings::files(of))?,
@@ -119,7 +119,7 @@ impl Payload {
                         true => payload.folder(&of.path)?,
                         false => payload.file(&of.path)?,
                     };
-                    let field = format!("tenants.{}.source.path", tenant.name);
+                    let field = source_path(tenant);
                     payload.paths.push(Named::plain(field, remote));
                 }
                 SourceSpec::Empty | SourceSpec::Synthetic { .. } => {}
@@ -187,7 +187,6 @@ impl Payload {
         self.file(path)
     }
 
-    /// A network with its weights.
     /// The files of a dataset that a tenant needs, and no others of it.
     fn selected(
         &mut self,
@@ -203,11 +202,12 @@ impl Payload {
             self.file(file)?;
         }
         let remote = remote_path(&absolute(folder)?)?;
-        let field = format!("tenants.{}.source.path", tenant.name);
+        let field = source_path(tenant);
         self.paths.push(Named::plain(field, remote));
         Ok(())
     }
 
+    /// A network with its weights.
     fn network(&mut self, network: &Path) -> Result<String, DeployError> {
         // Weights that lie in files of their own; what is no ONNX network has none.
         for name in network::read(network)
@@ -217,6 +217,14 @@ impl Payload {
             self.file(&network.with_file_name(name))?;
         }
         self.file(network)
+    }
+}
+
+/// The field with the path of a tenant's source.
+fn source_path(tenant: &Tenant) -> String {
+    match &tenant.shared {
+        Some(name) => format!("sources.{name}.path"),
+        None => format!("tenants.{}.source.path", tenant.name),
     }
 }
 

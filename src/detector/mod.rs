@@ -33,6 +33,11 @@ pub trait Preprocess: Send {
     /// Fills the inputs and the carry; returns how many points or pixels entered.
     fn run(&mut self, frame: &Frame, inputs: &mut TensorSet, carry: &mut Carry)
     -> Result<u32, DetectorError>;
+
+    /// Whether it takes the laser of each point.
+    fn takes_rings(&self) -> bool {
+        false
+    }
 }
 
 /// Turns output tensors into detections (stage *postprocess*). Allocates nothing once warm.

@@ -112,6 +112,7 @@ pub(super) static SOURCES: Choices<'_> = Choices {
             1,
             "Synthetic(sensor: Camera, scenes: 64)",
         ),
+        choice("Shared", &["name"], 1, "Shared(\"front\")"),
     ],
 };
 

@@ -5,12 +5,13 @@
 //! Defaults, and whether values make sense together, are the affair of `resolve.rs`.
 
 use crate::units::Nanos;
-use crate::written::{Kind, Node, Place, Read, Reader, Spot, one_of};
+use crate::written::{Kind, Node, Place, ProblemKind, Read, Reader, Spot, one_of};
 
 use super::choices::{ARRIVALS, BACKENDS, LATENCIES, OVERLOADS, SOURCES};
 use super::gpu::{self, GpuFile};
 use super::made::{self, NetworkFile};
 use super::recorded::{self, RecordedFile};
+use super::shared::{self, SharedSources};
 use super::steps::{self, MatrixFile, SweepFile};
 use super::stored::{ReadingFile, folder, reading};
 use super::stress::{self, StressFile};
@@ -37,6 +38,8 @@ pub(super) struct ScenarioFile {
     pub(super) sim_contention: Read<f64>,
     pub(super) watchdog: Read<Nanos>,
     pub(super) expect: Read<Vec<Spot<String>>>,
+    /// Names of the sources that tenants may share.
+    pub(super) sources: Vec<Spot<String>>,
     pub(super) tenants: Option<Spot<Vec<TenantFile>>>,
 }
 
@@ -61,7 +64,10 @@ pub(super) struct TenantFile {
     pub(super) name: Option<Spot<String>>,
     pub(super) detector: Read<DetectorFile>,
     pub(super) backend: Read<BackendFile>,
+    /// Where it is shared, the one that it names.
     pub(super) source: Read<SourceFile>,
+    /// The name of a source that it shares with others.
+    pub(super) shared: Option<Spot<String>>,
     pub(super) arrival: Read<ArrivalFile>,
     pub(super) deadline: Read<Nanos>,
     pub(super) overload: Read<OverloadFile>,
@@ -197,6 +203,7 @@ const SCENARIO_FIELDS: &[&str] = &[
     "sim_contention",
     "watchdog",
     "expect",
+    "sources",
     "tenants",
 ];
 
@@ -234,6 +241,7 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
         "Scenario(…) with named fields",
         SCENARIO_FIELDS,
     )?;
+    let sources = shared::read(r, &fields);
     Some(ScenarioFile {
         name: r.optional(&fields, "name", Reader::text),
         duration: r.optional(&fields, "duration", Reader::duration),
@@ -256,8 +264,9 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
             &fields,
             "tenants",
             "tenants: [Tenant(name: \"camera\", detector: \"builtin:camera\", source: Synthetic(Camera))]",
-            tenants,
+            |r, node, field| tenants(r, node, field, &sources),
         ),
+        sources: sources.names(),
     })
 }
 
@@ -288,13 +297,13 @@ fn expectations(r: &mut Reader, node: &Node, field: &str) -> Option<Vec<Spot<Str
 }
 
 /// A tenant that cannot be read is left out: its problem is noted, and a scenario with problems never runs.
-fn tenants(r: &mut Reader, node: &Node, field: &str) -> Option<Vec<TenantFile>> {
+fn tenants(r: &mut Reader, node: &Node, field: &str, sources: &SharedSources<'_>) -> Option<Vec<TenantFile>> {
     let expected = "a list of tenants, [Tenant(name: \"…\", …), …]";
-    let read = r.list(node, field, expected, |r, node, _| Some(tenant(r, node)))?;
+    let read = r.list(node, field, expected, |r, node, _| Some(tenant(r, node, sources)))?;
     read.into_iter().map(|spot| spot.value).collect()
 }
 
-fn tenant(r: &mut Reader, node: &Node) -> Option<TenantFile> {
+fn tenant(r: &mut Reader, node: &Node, sources: &SharedSources<'_>) -> Option<TenantFile> {
     let fields = r.record(
         node,
         "a tenant",
@@ -302,12 +311,21 @@ fn tenant(r: &mut Reader, node: &Node) -> Option<TenantFile> {
         "Tenant(name: \"…\", …)",
         TENANT_FIELDS,
     )?;
+    let mut shared = None;
     Some(TenantFile {
         place: node.place.clone(),
         name: r.required(&fields, "name", "name: \"camera\"", Reader::text),
         detector: r.optional(&fields, "detector", detector),
         backend: r.optional(&fields, "backend", backend),
-        source: r.optional(&fields, "source", source),
+        source: r.optional(&fields, "source", |r, node, field| match sources.named(r, node) {
+            None => source(r, node, field),
+            Some(named) => {
+                let (name, node) = named?;
+                shared = Some(name);
+                source(r, node, field)
+            }
+        }),
+        shared,
         arrival: r.optional(&fields, "arrival", arrival),
         deadline: r.optional(&fields, "deadline", Reader::duration),
         overload: r.optional(&fields, "overload", overload),
@@ -470,6 +488,17 @@ fn source(r: &mut Reader, node: &Node, _: &str) -> Option<SourceFile> {
                 one_of("sensor"),
             )?;
             SourceFile::Synthetic { sensor, scenes, seed }
+        }
+        "Shared" => {
+            let problem =
+                "`Shared` names one of the scenario's `sources`, which cannot be shared ones themselves";
+            r.report(
+                &node.place,
+                ProblemKind::Syntax {
+                    problem: problem.into(),
+                },
+            );
+            return None;
         }
         _ => SourceFile::Empty,
     })

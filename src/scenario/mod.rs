@@ -16,6 +16,7 @@ mod resolve;
 mod ron;
 mod rules;
 mod set;
+mod shared;
 mod steps;
 mod stored;
 mod stress;

@@ -15,6 +15,7 @@ use super::copies;
 use super::file::{self, ScenarioFile};
 use super::gpu;
 use super::rules::{self, Context, Whole, require};
+use super::shared;
 use super::steps;
 use super::tenant::resolve_tenant;
 use super::trace;
@@ -143,7 +144,7 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
             },
         );
     }
-    Scenario {
+    let scenario = Scenario {
         name: name(typed, shown_name, r),
         duration,
         warmup,
@@ -168,7 +169,9 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         watchdog: typed.watchdog.or(super::default_watchdog()),
         expect: expectations(typed, &tenants, context.env, r),
         tenants,
-    }
+    };
+    shared::rules(typed, &scenario.tenants, &scenario.ways_of_sharing(), r);
+    scenario
 }
 
 fn warmup(typed: &ScenarioFile, duration: Nanos, r: &mut Reader) -> Nanos {

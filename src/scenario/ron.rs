@@ -70,12 +70,32 @@ pub fn ron(scenario: &Scenario, heading: &str) -> String {
     field("sim_contention", format!("{:?}", scenario.sim_contention));
     field("watchdog", duration(scenario.watchdog));
     field("expect", texts(&scenario.expect));
+    let shared = shared_sources(scenario);
+    if !shared.is_empty() {
+        field("sources", format!("({})", shared.join(", ")));
+    }
     out += "    tenants: [\n";
     for each in &scenario.tenants {
         out += &tenant(each);
     }
     out += "    ],\n)\n";
     out
+}
+
+/// The sources that tenants share, each under its name and once.
+fn shared_sources(scenario: &Scenario) -> Vec<String> {
+    let mut named: Vec<(&str, &SourceSpec)> = Vec::new();
+    for tenant in &scenario.tenants {
+        if let Some(name) = tenant.shared.as_deref()
+            && !named.iter().any(|(known, _)| *known == name)
+        {
+            named.push((name, &tenant.source));
+        }
+    }
+    named
+        .into_iter()
+        .map(|(name, spec)| format!("{name}: {}", source(spec)))
+        .collect()
 }
 
 fn tenant(tenant: &Tenant) -> String {
@@ -91,7 +111,13 @@ fn tenant(tenant: &Tenant) -> String {
     // A stressor's bursts are due by its level, and it has no frames.
     if tenant.stress().is_none() {
         if tenant.source != SourceSpec::Empty {
-            field("source", source(&tenant.source));
+            field(
+                "source",
+                match &tenant.shared {
+                    Some(name) => format!("Shared({})", text(name)),
+                    None => source(&tenant.source),
+                },
+            );
         }
         field("arrival", arrival(&tenant.arrival));
     }

@@ -107,6 +107,7 @@ pub(super) fn resolve_tenant(
         backend,
         backend_reason,
         source,
+        shared: typed.shared.as_ref().map(|name| name.value.clone()),
         arrival,
         deadline: typed.deadline.given().map(|spot| spot.value),
         overload,

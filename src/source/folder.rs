@@ -29,6 +29,11 @@ pub trait FileKind: Clone + Send + 'static {
     /// # Errors
     /// They are not such content.
     fn decode(&self, file: &Path, bytes: &[u8], content: &mut Content) -> Result<(), Self::Error>;
+
+    /// As [`Source::want_rings`](super::Source::want_rings); `file` is the first.
+    fn want_rings(&mut self, _file: &Path) -> bool {
+        false
+    }
 }
 
 /// The files of a folder that are frames.
@@ -145,6 +150,10 @@ impl<K: FileKind> Unpack for Files<K> {
                 path: path.clone(),
                 problem: error.to_string(),
             })
+    }
+
+    fn want_rings(&mut self) -> bool {
+        self.files.first().is_some_and(|file| self.kind.want_rings(file))
     }
 }
 

@@ -12,6 +12,7 @@ pub mod kitti;
 pub mod points;
 #[cfg_attr(not(feature = "recordings"), path = "without_recordings.rs")]
 pub mod recordings;
+pub mod shared;
 pub mod stored;
 pub mod synthetic;
 pub mod timeline;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use crate::built::LeftOut;
 use crate::units::Nanos;
+use shared::SharedCost;
 use timeline::Timeline;
 
 /// An 8-bit RGB image, rows packed, top row first.
@@ -39,6 +41,40 @@ pub struct Image {
 pub struct PointCloud {
     /// `x, y, z, intensity` of each point, in file order.
     pub points: Vec<[f32; 4]>,
+    /// How much older than the newest sweep each point's sweep is, in seconds; empty where all are of one sweep.
+    pub time: Vec<f32>,
+    /// The laser of each point, from 0; empty where the source does not know it or nobody wants it ([`Source::want_rings`]).
+    pub ring: Vec<f32>,
+}
+
+impl PointCloud {
+    /// Of one sweep, without rings.
+    pub fn of(points: Vec<[f32; 4]>) -> PointCloud {
+        PointCloud {
+            points,
+            ..PointCloud::default()
+        }
+    }
+
+    /// Forgets the points, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.points.clear();
+        self.time.clear();
+        self.ring.clear();
+    }
+}
+
+impl Content {
+    /// Its sweep, which it is made to hold if it does not.
+    pub fn sweep_mut(&mut self) -> &mut PointCloud {
+        if !matches!(self, Content::Points(_)) {
+            *self = Content::Points(PointCloud::default());
+        }
+        match self {
+            Content::Points(cloud) => cloud,
+            Content::Empty | Content::Image(_) => unreachable!("it was just made a sweep"),
+        }
+    }
 }
 
 /// What a frame holds once it is decoded.
@@ -62,8 +98,17 @@ pub struct Frame {
     pub captured: Option<Nanos>,
     /// The undecoded bytes, where the source has such (a JPEG file, say).
     pub raw: Vec<u8>,
-    /// The decoded image or sweep.
+    /// The decoded image or sweep, where the frame is the tenant's own; [`Frame::content`] has it in any case.
     pub content: Content,
+    /// What several tenants were handed, in place of `content`.
+    pub shared: Option<Arc<Content>>,
+}
+
+impl Frame {
+    /// The decoded image or sweep.
+    pub fn content(&self) -> &Content {
+        self.shared.as_deref().unwrap_or(&self.content)
+    }
 }
 
 /// What a source is, for checks before the run and for the manifest.
@@ -105,6 +150,14 @@ pub trait Source: Send {
     /// How often and how long it was waited for since this was last asked, though frames are read ahead.
     fn take_waits(&mut self) -> Waits {
         Waits::default()
+    }
+    /// Says that the detector takes the laser of each point, which costs time to read. Returns whether the source knows it.
+    fn want_rings(&mut self) -> bool {
+        false
+    }
+    /// What reading for several tenants took, told to one of them and once.
+    fn take_shared_cost(&mut self) -> Option<SharedCost> {
+        None
     }
     /// When its frames were captured and came, for `Replay`; `None` where that is not known.
     fn timeline(&self) -> Option<&Timeline> {

@@ -8,7 +8,7 @@ mod pcd;
 use std::path::Path;
 
 use super::folder::{FileKind, Folder, has_ending};
-use super::{Content, ContentKind, PointCloud, SourceError};
+use super::{Content, ContentKind, SourceError};
 use crate::scenario::PointFormat;
 
 /// Sweeps from a folder.
@@ -19,6 +19,7 @@ pub type PointFolder = Folder<PointFile>;
 pub struct PointFile {
     format: PointFormat,
     max_points: u32,
+    with_rings: bool,
 }
 
 /// Bytes of a point of a `.pcd` at most, as text or with fields that are passed over, and of its header.
@@ -48,7 +49,11 @@ pub fn open(
 impl PointFile {
     /// With these columns, if it is no `.pcd`, and of at most so many points.
     pub(super) fn of(format: PointFormat, max_points: u32) -> PointFile {
-        PointFile { format, max_points }
+        PointFile {
+            format,
+            max_points,
+            with_rings: false,
+        }
     }
 }
 
@@ -67,23 +72,31 @@ impl FileKind for PointFile {
     }
 
     fn decode(&self, file: &Path, bytes: &[u8], content: &mut Content) -> Result<(), PointsError> {
-        if !matches!(content, Content::Points(_)) {
-            *content = Content::Points(PointCloud::default());
-        }
-        let Content::Points(PointCloud { points }) = content else {
-            return Ok(());
-        };
-        points.clear();
+        let cloud = content.sweep_mut();
+        cloud.clear();
+        let points = &mut cloud.points;
         if has_ending(file, &["pcd"]) {
-            pcd::parse(bytes, points, self.max_points as usize).map_err(PointsError::from)?;
+            let rings = self.with_rings.then_some(&mut cloud.ring);
+            pcd::parse(bytes, points, rings, self.max_points as usize).map_err(PointsError::from)?;
         } else {
             parse_bin(bytes, self.format, points)?;
+            if self.with_rings && self.format == PointFormat::NuScenes {
+                let (size, _) = layout(self.format);
+                cloud
+                    .ring
+                    .extend(bytes.chunks_exact(size).map(|p| float(&p[16..])));
+            }
         }
         if log::log_enabled!(log::Level::Debug) {
             let bad = points.iter().filter(|p| !p.iter().all(|v| v.is_finite())).count();
             log::debug!("{}: {} points, {bad} not finite", file.display(), points.len());
         }
         Ok(())
+    }
+
+    fn want_rings(&mut self, file: &Path) -> bool {
+        self.with_rings = true;
+        self.format == PointFormat::NuScenes || has_ending(file, &["pcd"])
     }
 }
 
@@ -138,13 +151,16 @@ fn parse_bin(bytes: &[u8], format: PointFormat, points: &mut Vec<[f32; 4]>) -> R
             instead,
         });
     }
-    let float = |b: &[u8]| f32::from_le_bytes([b[0], b[1], b[2], b[3]]);
     points.extend(
         bytes
             .chunks_exact(size)
             .map(|p| [float(p), float(&p[4..]), float(&p[8..]), float(&p[12..])]),
     );
     Ok(())
+}
+
+fn float(bytes: &[u8]) -> f32 {
+    f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
 #[cfg(test)]
@@ -206,14 +222,31 @@ mod tests {
     }
 
     #[test]
-    fn the_ring_of_a_nuscenes_sweep_is_left_out() {
-        let dir = folder(&[(
-            "a.bin",
-            &bytes(&[1.0, 2.0, 3.0, 40.0, 7.0, 4.0, 5.0, 6.0, 80.0, 8.0]),
-        )]);
-        let mut source = open(dir.path(), false, PointFormat::NuScenes, 4_000_000).unwrap();
-        let points = read(&mut source, &mut Frame::default()).unwrap().unwrap();
-        assert_eq!(points, [[1.0, 2.0, 3.0, 40.0], [4.0, 5.0, 6.0, 80.0]]);
+    fn the_ring_is_read_where_it_is_wanted_and_known() {
+        let values = [1.0, 2.0, 3.0, 40.0, 7.0, 4.0, 5.0, 6.0, 80.0, 8.0];
+        let pcd = b"FIELDS x ring y z\nSIZE 4 2 4 4\nTYPE F U F F\nPOINTS 2\nDATA ascii\n1 9 2 3\n4 7 5 6\n";
+        let without = b"FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nPOINTS 1\nDATA ascii\n1 2 3\n";
+        let dir = folder(&[("a.bin", &bytes(&values)), ("b.pcd", pcd), ("c.pcd", without)]);
+        let rings = |frame: &Frame| match &frame.content {
+            Content::Points(cloud) => cloud.ring.clone(),
+            other => panic!("points were expected: {other:?}"),
+        };
+        let mut frame = Frame::default();
+        for is_wanted in [false, true] {
+            let mut source = open(dir.path(), false, PointFormat::NuScenes, 4_000_000).unwrap();
+            assert!(!is_wanted || source.want_rings());
+            for (points, known) in [
+                (vec![[1.0, 2.0, 3.0, 40.0], [4.0, 5.0, 6.0, 80.0]], vec![7.0, 8.0]),
+                (vec![[1.0, 2.0, 3.0, 0.0], [4.0, 5.0, 6.0, 0.0]], vec![9.0, 7.0]),
+                (vec![[1.0, 2.0, 3.0, 0.0]], vec![]),
+            ] {
+                assert_eq!(read(&mut source, &mut frame).unwrap(), Some(points));
+                assert_eq!(rings(&frame), if is_wanted { known } else { vec![] });
+            }
+        }
+        let kitti = folder(&[("a.bin", &bytes(&[0.0; 4]))]);
+        let mut source = open(kitti.path(), false, PointFormat::Kitti, 10).unwrap();
+        assert!(!source.want_rings(), "KITTI has none");
     }
 
     #[test]

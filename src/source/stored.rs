@@ -34,6 +34,11 @@ pub trait Unpack: Send {
     /// # Errors
     /// They are no such content.
     fn unpack(&mut self, index: usize, raw: &[u8], content: &mut Content) -> Result<(), SourceError>;
+
+    /// As [`Source::want_rings`].
+    fn want_rings(&mut self) -> bool {
+        false
+    }
 }
 
 /// What a thread may take to wake up, about.
@@ -204,6 +209,10 @@ impl Source for Stored {
             ahead.rewind();
         }
         Ok(())
+    }
+
+    fn want_rings(&mut self) -> bool {
+        self.unpack.want_rings()
     }
 
     fn timeline(&self) -> Option<&Timeline> {

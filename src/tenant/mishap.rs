@@ -3,6 +3,7 @@
 
 use crate::record::{Finding, NOT_STARTED};
 use crate::source::Waits;
+use crate::source::shared::SharedCost;
 use crate::units::Nanos;
 
 /// Something that happened to a tenant and not to its run.
@@ -16,6 +17,8 @@ pub(crate) enum Mishap {
     ProcessDied { how: String },
     /// Frames were not there when they were to be worked on, though they are read ahead.
     SourceLate { waits: Waits },
+    /// Frames of a shared source were decoded again for a tenant that was far behind the others.
+    SharedBehind { cost: SharedCost },
     /// The device did not finish one of its frames.
     DeviceHangs { frame: u64, limit: Nanos },
 }
@@ -37,6 +40,7 @@ impl Mishap {
             Mishap::LostDetections { .. } => "lost-detections",
             Mishap::ProcessDied { .. } => "process-died",
             Mishap::SourceLate { .. } => "source-late",
+            Mishap::SharedBehind { .. } => "shared-behind",
             Mishap::DeviceHangs { .. } => "device-hangs",
         }
     }
@@ -60,6 +64,11 @@ impl Mishap {
                 waits.total.as_secs_f64() * 1e3 / waits.frames.max(1) as f64,
                 waits.longest.as_secs_f64() * 1e3
             ),
+            Mishap::SharedBehind { cost } => format!(
+                "Of the {} frames that were decoded for the {} tenants of source {}, {} had been decoded before: a tenant was so far \
+                 behind the others that they were no longer kept.",
+                cost.frames, cost.tenants, cost.name, cost.again
+            ),
             Mishap::DeviceHangs { frame, limit } => format!(
                 "{tenant}: the device had not finished frame {frame} after {limit} (`watchdog`), so the run was ended."
             ),
@@ -78,6 +87,10 @@ impl Mishap {
             }
             Mishap::SourceLate { .. } => {
                 "Use `preload: true`, read more frames ahead (`ahead`), use faster storage, or ask for frames less often."
+            }
+            Mishap::SharedBehind { .. } => {
+                "Its decoding is in these tenants' times more than once. Let frames of the slower tenant be dropped (`overload: \
+                 DropOldest`), or let all have the same `arrival`; tenants in closed loops do not stay in step."
             }
             Mishap::DeviceHangs { .. } => {
                 "What was recorded before is kept. Look for the driver's messages in the kernel's log (dmesg), or raise \
@@ -129,6 +142,20 @@ mod tests {
                 "source-late",
                 "camera: 4 frames had not been read when work on them began: they were waited for, 2.5 ms on average and 7.0 ms",
                 "`preload: true`",
+            ),
+            (
+                Mishap::SharedBehind {
+                    cost: SharedCost {
+                        name: "front".to_owned(),
+                        tenants: 2,
+                        frames: 300,
+                        again: 12,
+                        took: Duration::from_secs(1),
+                    },
+                },
+                "shared-behind",
+                "Of the 300 frames that were decoded for the 2 tenants of source front, 12 had been decoded before",
+                "DropOldest",
             ),
             (
                 Mishap::DeviceHangs {

@@ -14,6 +14,7 @@ mod finish;
 mod frame_error;
 mod frame_slot;
 mod prepare;
+mod shared_cost;
 mod submit;
 mod thread_setup;
 mod threads;
@@ -238,6 +239,9 @@ impl Runner {
         let waits = self.source.take_waits();
         if waits.frames > 0 {
             let _ = notes.send(Event::Finding(Mishap::SourceLate { waits }.of(&self.name)));
+        }
+        if let Some(cost) = self.source.take_shared_cost() {
+            shared_cost::tell(&cost, &self.name, notes);
         }
         let frames = std::mem::take(&mut self.late.0);
         // One slot knows it of all.

@@ -20,7 +20,8 @@ pub(crate) struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
-    fn get(&self, name: &str) -> Option<&'n Node> {
+    /// The field as written, if it is there.
+    pub(crate) fn get(&self, name: &str) -> Option<&'n Node> {
         let node = self.found.iter().find(|(known, _)| *known == name)?.1;
         (!matches!(node.kind, Kind::Nothing)).then_some(node)
     }

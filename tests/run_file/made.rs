@@ -106,6 +106,7 @@ fn tenant(name: &str) -> Tenant {
         backend: BackendChoice::Sim(LatencyModel::Fixed(Nanos::from_millis(5))),
         backend_reason: None,
         source: SourceSpec::Empty,
+        shared: None,
         arrival: Arrival::Periodic {
             hz: 30.0,
             phase: Nanos::ZERO,

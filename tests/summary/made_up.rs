@@ -40,6 +40,7 @@ pub(crate) fn tenant(name: &str, hz: f64, deadline_ms: f64) -> Tenant {
         backend: BackendChoice::Null,
         backend_reason: None,
         source: SourceSpec::Empty,
+        shared: None,
         arrival: periodic(hz),
         deadline: Some(ms(deadline_ms)),
         overload: Overload::DropOldest { queue: 2 },

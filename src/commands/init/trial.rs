@@ -97,7 +97,7 @@ fn some(source: &mut dyn Source, count: usize) -> Result<Vec<Frame>, SourceError
             break;
         }
         source.decode(&mut frame)?;
-        if !matches!(frame.content, Content::Empty) {
+        if !matches!(frame.content(), Content::Empty) {
             frames.push(frame);
         }
     }

@@ -21,6 +21,10 @@ pub enum PointColumn {
     Y,
     Z,
     Intensity,
-    /// 0: a ring or time that the source does not have.
+    /// Seconds by which the point's sweep is older than the newest; 0 where there is one sweep.
+    Time,
+    /// The laser that measured the point, from 0; 0 where the source does not know it.
+    Ring,
+    /// Always 0.
     Zero,
 }

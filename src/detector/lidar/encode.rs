@@ -34,13 +34,15 @@ pub enum Feature {
     CentreY,
     /// Metres above the pillar's centre.
     CentreZ,
-    /// Always 0: the time of a point in networks that take several sweeps at once, given one.
+    /// Always 0.
     Zero,
+    /// Seconds by which the point's sweep is older than the newest of the frame; 0 where the frame is one sweep.
+    Time,
 }
 
 impl Feature {
     /// How many there are.
-    const COUNT: usize = 11;
+    const COUNT: usize = 12;
 }
 
 /// Name of the tensor that says which cell each row belongs to: `i32 [1, rows, 2]` of `ix, iy`; −1 in a
@@ -108,6 +110,15 @@ impl Encoder {
             points,
             max_rows,
             fixed,
+        }
+    }
+
+    /// Whether a network takes the time of each point.
+    pub fn takes_time(&self) -> bool {
+        match &self.layout {
+            Layout::Planes(_) => false,
+            Layout::PillarsPointsFeatures { features, .. }
+            | Layout::FeaturesPillarsPoints { features, .. } => features.contains(&Feature::Time),
         }
     }
 
@@ -252,8 +263,8 @@ impl Plan<'_> {
 
     fn points_features(&self, out: &mut HostTensor, features: &[Feature]) -> Result<(), TensorError> {
         let width = features.len();
+        let out = out.f32_mut()?;
         let mut rows = out
-            .f32_mut()?
             .chunks_exact_mut(self.encoder.points * width)
             .take(self.touched);
         for ((cell, points), row) in self.pillars.pillars().zip(&mut rows) {
@@ -268,6 +279,16 @@ impl Plan<'_> {
             rest.fill(0.0);
         }
         rows.for_each(|row| row.fill(0.0));
+        // Written over afterwards, so that the loop above is not slower for networks that take no time.
+        let places = features.iter().enumerate().filter(|(_, f)| **f == Feature::Time);
+        for (place, _) in places {
+            let rows = out.chunks_exact_mut(self.encoder.points * width);
+            for (times, row) in self.pillars.times().zip(rows) {
+                for (to, time) in row.chunks_exact_mut(width).zip(times) {
+                    to[place] = *time;
+                }
+            }
+        }
         Ok(())
     }
 
@@ -285,6 +306,11 @@ impl Plan<'_> {
                 rest.fill(0.0);
             }
             rows.for_each(|row| row.fill(0.0));
+            if *feature == Feature::Time {
+                for (times, row) in self.pillars.times().zip(plane.chunks_exact_mut(n)) {
+                    row[..times.len()].copy_from_slice(times);
+                }
+            }
         }
         Ok(())
     }
@@ -312,7 +338,7 @@ impl Origins {
         }
     }
 
-    /// All features of a point, in the order of [`Feature`].
+    /// All features of a point, in the order of [`Feature`]; its time is written afterwards.
     #[inline(always)]
     fn values(&self, &[x, y, z, intensity]: &[f32; 4]) -> [f32; Feature::COUNT] {
         let ([mx, my, mz], [cx, cy, cz]) = (self.mean, self.centre);
@@ -327,6 +353,7 @@ impl Origins {
             x - cx,
             y - cy,
             z - cz,
+            0.0,
             0.0,
         ]
     }

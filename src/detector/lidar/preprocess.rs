@@ -35,7 +35,8 @@ impl Preprocess for PillarInput {
         let cloud = sweep(frame)?;
         // A slot whose device does this has a place for the points instead.
         if let Some(place) = inputs.find(on_device::BLOCK) {
-            return match on_device::fill_block(cloud, &mut inputs.as_mut_slice()[place]) {
+            let with_time = self.encoder.takes_time();
+            return match on_device::fill_block(cloud, with_time, &mut inputs.as_mut_slice()[place]) {
                 Ok(()) => Ok(cloud.points.len() as u32),
                 Err(error) => Err(DetectorError::BadFrame {
                     index: frame.index,
@@ -50,6 +51,9 @@ impl Preprocess for PillarInput {
                 frame.index,
                 tally.not_finite
             );
+        }
+        if self.encoder.takes_time() {
+            self.voxeliser.gather_times(&cloud.time);
         }
         self.encoder.fill(&self.voxeliser, inputs)?;
         if let Some(input) = &self.cells {
@@ -107,16 +111,20 @@ impl Preprocess for PointInput {
         let cloud = sweep(frame)?;
         let width = self.columns.len();
         let tensor = shaped(inputs, &self.tensor, dims([1, self.max_points, width]))?;
-        let finite = cloud.points.iter().filter(|p| p.iter().all(|v| v.is_finite()));
+        let all = cloud.points.iter().enumerate();
+        let finite = all.filter(|(_, p)| p.iter().all(|v| v.is_finite()));
+        let of = |values: &[f32], at: usize| values.get(at).copied().filter(|v| v.is_finite()).unwrap_or(0.0);
         let mut used = 0;
         let mut rows = tensor.f32_mut()?.chunks_exact_mut(width);
-        for (row, point) in (&mut rows).zip(finite) {
+        for (row, (at, point)) in (&mut rows).zip(finite) {
             for (to, column) in row.iter_mut().zip(&self.columns) {
                 *to = match column {
                     PointColumn::X => point[0],
                     PointColumn::Y => point[1],
                     PointColumn::Z => point[2],
                     PointColumn::Intensity => point[3],
+                    PointColumn::Time => of(&cloud.time, at),
+                    PointColumn::Ring => of(&cloud.ring, at),
                     PointColumn::Zero => 0.0,
                 };
             }
@@ -133,10 +141,14 @@ impl Preprocess for PointInput {
         }
         Ok(used as u32)
     }
+
+    fn takes_rings(&self) -> bool {
+        self.columns.contains(&PointColumn::Ring)
+    }
 }
 
 fn sweep(frame: &Frame) -> Result<&PointCloud, DetectorError> {
-    let found = match &frame.content {
+    let found = match frame.content() {
         Content::Points(cloud) => return Ok(cloud),
         Content::Image(_) => ContentKind::Image,
         Content::Empty => ContentKind::Empty,

@@ -61,6 +61,12 @@ pub struct Voxeliser {
     pillar_of: Vec<u32>,
     /// The kept points, pillar by pillar.
     grouped: Vec<[f32; 4]>,
+    /// Points of the last sweep that were read.
+    read: usize,
+    /// As `grouped`, the time of each; empty where it was not asked for or the sweep has none.
+    times: Vec<f32>,
+    /// Where the next time of each pillar goes.
+    next: Vec<u32>,
 }
 
 impl Voxeliser {
@@ -77,6 +83,9 @@ impl Voxeliser {
             ends: Vec::with_capacity(max_pillars.min(grid.cell_count())),
             pillar_of: Vec::new(),
             grouped: Vec::new(),
+            read: 0,
+            times: Vec::new(),
+            next: Vec::new(),
             grid,
         }
     }
@@ -106,12 +115,43 @@ impl Voxeliser {
         })
     }
 
+    /// The times of each pillar's points, in the order of [`pillars`](Self::pillars); none for a sweep without times.
+    pub fn times(&self) -> impl Iterator<Item = &[f32]> {
+        let mut start = 0;
+        let ends = self.ends.iter().map(|end| *end as usize);
+        ends.map(move |end| {
+            let times = self.times.get(start..end).unwrap_or_default();
+            start = end;
+            times
+        })
+    }
+
+    /// Sorts the times of the last sweep's points as its points were; a list of another length is none at all.
+    pub fn gather_times(&mut self, times: &[f32]) {
+        self.times.clear();
+        if times.len() < self.read || times.is_empty() {
+            return;
+        }
+        self.times.resize(self.grouped.len(), 0.0);
+        self.next.clear();
+        self.next.push(0);
+        self.next.extend_from_slice(&self.ends);
+        for (time, pillar) in times.iter().zip(&self.pillar_of[..self.read]) {
+            if *pillar != NONE {
+                let next = &mut self.next[*pillar as usize];
+                self.times[*next as usize] = *time;
+                *next += 1;
+            }
+        }
+    }
+
     /// Sorts a sweep of `x, y, z, intensity` into pillars; what was there before is forgotten.
     pub fn run(&mut self, points: &[[f32; 4]]) -> Tally {
         for cell in self.cells.drain(..) {
             self.pillar_at[cell as usize] = NONE;
         }
         self.ends.clear();
+        self.times.clear();
         // Too long is harmless: what the first pass does not reach is not looked at.
         if self.pillar_of.len() < points.len() {
             self.pillar_of.resize(points.len(), NONE);
@@ -119,6 +159,7 @@ impl Voxeliser {
         let mut tally = Tally::default();
         let read = self.assign(points, &mut tally);
         tally.unread = (points.len() - read) as u32;
+        self.read = read;
         self.gather(&points[..read]);
         tally.pillars = self.cells.len() as u32;
         tally.kept = self.grouped.len() as u32;
@@ -262,6 +303,16 @@ mod tests {
                 let tally = voxeliser.run(sweep);
                 let wanted = plainly(&grid(), max_points as usize, max_pillars as usize, when_full, sweep);
                 prop_assert_eq!(held(&voxeliser), wanted);
+                // The place in the sweep as its time: each goes where its point went.
+                let places: Vec<f32> = (0..sweep.len()).map(|n| n as f32).collect();
+                voxeliser.gather_times(&places);
+                for ((_, points), times) in voxeliser.pillars().zip(voxeliser.times()) {
+                    prop_assert_eq!(points.len(), times.len());
+                    for (point, time) in points.iter().zip(times) {
+                        prop_assert_eq!(point, &sweep[*time as usize]);
+                    }
+                    prop_assert!(times.is_sorted_by(|a, b| a < b));
+                }
                 let sum = tally.kept + tally.outside + tally.not_finite + tally.crowded + tally.unread;
                 prop_assert_eq!(sum as usize, sweep.len());
             }

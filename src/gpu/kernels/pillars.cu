@@ -4,8 +4,8 @@
 //
 //   clear → cells → flags → (tiles → groups → prefix) → rows → count → (tiles → groups → prefix) → fill → keep → mean → encode
 //
-// A sweep comes as a block: four words, the first of which is the number of points, then x, y, z, intensity of each. So a
-// launch, and a graph with it, is the same for every sweep.
+// A sweep comes as a block: four words, the first of which is the number of points, then x, y, z, intensity of each, and, if a
+// network takes it, the time of each. So a launch, and a graph with it, is the same for every sweep.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -215,7 +215,7 @@ jetlag_pillars_mean(Setup const* s, u32 const* block, u32* work)
 
 // One tensor: `slots` to a row, and in each the features whose codes stand in `codes`, four bits each:
 // 0 … 3 the point, 4 … 6 from the mean, 7 … 9 from the pillar's middle, 10 zero, 11 one (0 in padding), 12 and 13 the middle
-// as the network was given it (in padding too), 14 the number of points (1 in a row that only fills up).
+// as the network was given it (in padding too), 14 the number of points (1 in a row that only fills up), 15 the point's time.
 extern "C" __global__ void __launch_bounds__(256)
 jetlag_pillars_encode(float* out, Setup const* s, u32 const* block, u32 const* work, int const* cells, u64 slots, u64 row_stride,
     u64 slot_stride, u64 feature_stride, u64 codes, u64 features)
@@ -228,7 +228,8 @@ jetlag_pillars_encode(float* out, Setup const* s, u32 const* block, u32 const* w
         u32 count = is_pillar ? work[s->count + row] : 0;
         count = count < s->max_points ? count : s->max_points;
         bool const is_point = slot < count;
-        float const* const point = points + (is_point ? 4 * (u64) work[s->kept + (u64) row * s->max_points + slot] : 0);
+        u64 const at = is_point ? work[s->kept + (u64) row * s->max_points + slot] : 0;
+        float const* const point = points + 4 * at;
         for (u32 f = 0; f < features; ++f)
         {
             u32 const code = (u32) (codes >> (4 * f)) & 15;
@@ -251,6 +252,8 @@ jetlag_pillars_encode(float* out, Setup const* s, u32 const* block, u32 const* w
             }
             else if (is_point && code == 11)
                 value = 1.0f;
+            else if (is_point && code == 15)
+                value = points[4 * (u64) work[2] + at];
             out[row * row_stride + slot * slot_stride + f * feature_stride] = value;
         }
     }

@@ -1,7 +1,7 @@
 //! The point cloud files of PCL: a header of lines, then points as text or binary.
 //!
 //! Format: <https://pointclouds.org/documentation/tutorials/pcd_file_format.html>. Fields are found by name:
-//! `x`, `y`, `z`, and `intensity` (or `i`), which is 0 where there is none.
+//! `x`, `y`, `z`, and `intensity` (or `i`), which is 0 where there is none, and `ring` where it is wanted.
 
 /// What is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,6 +62,7 @@ enum Data {
 struct Header {
     /// x, y, z, and intensity if there is one.
     fields: [Option<Field>; 4],
+    ring: Option<Field>,
     /// Bytes of a binary point.
     stride: usize,
     words: usize,
@@ -71,17 +72,23 @@ struct Header {
     len: usize,
 }
 
-/// Appends the points of a file, which may have so many.
-pub(super) fn parse(bytes: &[u8], points: &mut Vec<[f32; 4]>, most: usize) -> Result<(), PcdError> {
+/// Appends the points of a file, which may have so many, and if they are wanted and there, their rings.
+pub(super) fn parse(
+    bytes: &[u8],
+    points: &mut Vec<[f32; 4]>,
+    rings: Option<&mut Vec<f32>>,
+    most: usize,
+) -> Result<(), PcdError> {
     let header = Header::parse(bytes)?;
+    let rings = rings.zip(header.ring);
     if header.points > most {
         let points = header.points;
         return Err(PcdError::TooManyPoints { points, most });
     }
     let body = &bytes[header.len..];
     match header.data {
-        Data::Ascii => header.ascii(body, points),
-        Data::Binary => header.binary(body, points),
+        Data::Ascii => header.ascii(body, points, rings),
+        Data::Binary => header.binary(body, points, rings),
     }
 }
 
@@ -136,6 +143,7 @@ impl Header {
         let points = total.or(area).ok_or(PcdError::NoPoints)?;
         let mut header = Header {
             fields: [None; 4],
+            ring: None,
             stride: 0,
             words: 0,
             points,
@@ -177,6 +185,10 @@ impl Header {
                 "y" => Some(1),
                 "z" => Some(2),
                 "intensity" | "i" => Some(3),
+                "ring" => {
+                    self.ring = Some(field);
+                    None
+                }
                 _ => None,
             };
             if let Some(place) = place {
@@ -197,20 +209,33 @@ impl Header {
         }
     }
 
-    fn ascii(&self, body: &[u8], points: &mut Vec<[f32; 4]>) -> Result<(), PcdError> {
+    fn ascii(
+        &self,
+        body: &[u8],
+        points: &mut Vec<[f32; 4]>,
+        mut rings: Option<(&mut Vec<f32>, Field)>,
+    ) -> Result<(), PcdError> {
         let text = std::str::from_utf8(body).map_err(PcdError::PointsNotText)?;
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         let before = points.len();
         for (row, line) in lines.take(self.points).enumerate() {
             let mut point = [0.0; 4];
+            let number = |word: &str| {
+                word.parse().map_err(|_| PcdError::BadValue {
+                    row,
+                    word: word.to_owned(),
+                })
+            };
             for (index, word) in line.split_whitespace().enumerate() {
                 for (value, field) in point.iter_mut().zip(&self.fields) {
                     if field.is_some_and(|f| f.word == index) {
-                        *value = word.parse().map_err(|_| PcdError::BadValue {
-                            row,
-                            word: word.to_owned(),
-                        })?;
+                        *value = number(word)?;
                     }
+                }
+                if let Some((rings, ring)) = &mut rings
+                    && ring.word == index
+                {
+                    rings.push(number(word)?);
                 }
             }
             let words = line.split_whitespace().count();
@@ -226,11 +251,20 @@ impl Header {
         self.complete(points.len() - before)
     }
 
-    fn binary(&self, body: &[u8], points: &mut Vec<[f32; 4]>) -> Result<(), PcdError> {
+    fn binary(
+        &self,
+        body: &[u8],
+        points: &mut Vec<[f32; 4]>,
+        rings: Option<(&mut Vec<f32>, Field)>,
+    ) -> Result<(), PcdError> {
         let whole = body.len() / self.stride;
         self.complete(whole.min(self.points))?;
         for bytes in body.chunks_exact(self.stride).take(self.points) {
             points.push(self.fields.map(|field| field.map_or(0.0, |f| f.read(bytes))));
+        }
+        if let Some((rings, ring)) = rings {
+            let of_each = body.chunks_exact(self.stride).take(self.points);
+            rings.extend(of_each.map(|bytes| ring.read(bytes)));
         }
         Ok(())
     }
@@ -279,7 +313,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Result<Vec<[f32; 4]>, PcdError> {
         let mut points = Vec::new();
-        parse(bytes, &mut points, 1000).map(|()| points)
+        parse(bytes, &mut points, None, 1000).map(|()| points)
     }
 
     fn with_header(

@@ -12,7 +12,7 @@ use crate::scenario::{BagSpec, StampOf};
 use crate::source::images::decode_image_of;
 use crate::source::stored::{About, Store, Stored, Unpack};
 use crate::source::timeline::{FrameTime, Timeline};
-use crate::source::{Content, ContentKind, Image, PointCloud, SourceError};
+use crate::source::{Content, ContentKind, Image, SourceError};
 use crate::units::Nanos;
 
 /// What messages are, that are frames.
@@ -111,6 +111,7 @@ pub(super) fn source(bag: &Bag, spec: &BagSpec) -> Result<Stored, SourceError> {
         most_pixels: most_pixels(&spec.common),
         most_points: spec.common.max_points,
         points: Points::default(),
+        with_rings: false,
     };
     Stored::open(
         Box::new(messages),
@@ -225,6 +226,7 @@ struct Unpacked {
     most_pixels: u64,
     most_points: u32,
     points: Points,
+    with_rings: bool,
 }
 
 impl Unpack for Unpacked {
@@ -237,6 +239,11 @@ impl Unpack for Unpacked {
             path: self.path.clone(),
             problem: format!("message {index} of `{}`: {problem}", self.topic),
         })
+    }
+
+    fn want_rings(&mut self) -> bool {
+        self.with_rings = true;
+        self.kind == Kind::Points
     }
 }
 
@@ -267,12 +274,7 @@ impl Unpacked {
     }
 
     fn cloud(&mut self, raw: &[u8], content: &mut Content) -> Result<(), String> {
-        if !matches!(content, Content::Points(_)) {
-            *content = Content::Points(PointCloud::default());
-        }
-        let Content::Points(cloud) = content else {
-            return Ok(());
-        };
+        let cloud = content.sweep_mut();
         let message = CloudMessage::decode(raw).map_err(|error| error.to_string())?;
         let found = u64::from(message.width) * u64::from(message.height);
         if found > u64::from(self.most_points) {
@@ -284,8 +286,15 @@ impl Unpacked {
         let layout = PointLayout::of(&message).map_err(|error| error.to_string())?;
         // The frame's own buffer is filled, and no other.
         std::mem::swap(&mut self.points.xyzi, &mut cloud.points);
-        self.points.read(&message, &layout, Want::default());
+        let want = Want {
+            ring: self.with_rings,
+            time: false, // Of a single sweep: networks are given the time between sweeps.
+        };
+        self.points.read(&message, &layout, want);
         std::mem::swap(&mut self.points.xyzi, &mut cloud.points);
+        cloud.time.clear();
+        cloud.ring.clear();
+        cloud.ring.extend(self.points.ring.iter().copied().map(f32::from));
         Ok(())
     }
 }

@@ -53,6 +53,7 @@ pub(super) fn source(dataset: &NuScenes, spec: &NuScenesSpec) -> Result<Stored, 
             chosen: Arc::new(chosen),
             most: u64::from(spec.common.max_points) * POINT_BYTES as u64,
             cloud: SweepCloud::default(),
+            with_rings: false,
         };
         (
             Box::new(sweeps.clone()) as Box<dyn Store>,
@@ -128,6 +129,7 @@ struct Sweeps {
     /// Bytes of a sweep at most.
     most: u64,
     cloud: SweepCloud,
+    with_rings: bool,
 }
 
 /// Bytes of a length.
@@ -167,14 +169,9 @@ impl Store for Sweeps {
 
 impl Unpack for Sweeps {
     fn unpack(&mut self, index: usize, raw: &[u8], content: &mut Content) -> Result<(), SourceError> {
-        if !matches!(content, Content::Points(_)) {
-            *content = Content::Points(PointCloud::default());
-        }
-        let Content::Points(cloud) = content else {
-            return Ok(());
-        };
+        let cloud = content.sweep_mut();
         // The frame's own buffers are filled, and no others.
-        std::mem::swap(&mut self.cloud.points, &mut cloud.points);
+        exchange(&mut self.cloud, cloud);
         self.cloud.clear();
         let mut rest = raw;
         let mut outcome = Ok(());
@@ -196,7 +193,21 @@ impl Unpack for Sweeps {
                 break;
             }
         }
-        std::mem::swap(&mut self.cloud.points, &mut cloud.points);
+        exchange(&mut self.cloud, cloud);
+        if !self.with_rings {
+            cloud.ring.clear();
+        }
         outcome
     }
+
+    fn want_rings(&mut self) -> bool {
+        self.with_rings = true;
+        true
+    }
+}
+
+fn exchange(made: &mut SweepCloud, cloud: &mut PointCloud) {
+    std::mem::swap(&mut made.points, &mut cloud.points);
+    std::mem::swap(&mut made.time, &mut cloud.time);
+    std::mem::swap(&mut made.ring, &mut cloud.ring);
 }

@@ -121,7 +121,7 @@ fn copy(from: &Content, to: &mut Content) {
         (Content::Points(_), to) => {
             // Room for the largest sweep, so that a later one does not make the buffer grow.
             let points = Vec::with_capacity(super::RINGS * super::STEPS);
-            *to = Content::Points(PointCloud { points });
+            *to = Content::Points(PointCloud::of(points));
             copy(from, to);
         }
         (Content::Empty, to) => *to = Content::Empty,

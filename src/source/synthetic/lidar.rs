@@ -101,7 +101,7 @@ pub(super) fn sweep(layout: &Layout) -> PointCloud {
             echo.reflectivity * (0.4 + 0.6 * echo.facing) + 0.03 * hash_normal(layout.key ^ 0x1276, number);
         points.push([x, y, z, shine.clamp(0.0, 1.0)]);
     }
-    PointCloud { points }
+    PointCloud::of(points)
 }
 
 /// How many points lie in a box, grown by the range noise.

@@ -25,14 +25,14 @@ fn layouts() -> Vec<Layout> {
         Layout::PillarsPointsFeatures {
             tensor: name("in"),
             features: vec![
-                X, Y, Z, Intensity, MeanX, MeanY, MeanZ, CentreX, CentreY, CentreZ, Zero,
+                X, Y, Z, Intensity, MeanX, MeanY, MeanZ, CentreX, CentreY, CentreZ, Zero, Time,
             ],
             mask: Some(name("mask")),
             batched: true,
         },
         Layout::FeaturesPillarsPoints {
             tensor: name("in"),
-            features: vec![Intensity, CentreY, MeanX],
+            features: vec![Intensity, Time, CentreY, MeanX],
         },
         Layout::Planes(Planes {
             values: ["x", "y", "z", "i"].map(name),
@@ -110,14 +110,21 @@ fn pillars_are_the_same() {
                 (200, 1.0),
                 (2500, 3.0),
             ] {
+                let points = sweep(points, spread, &mut state);
+                let of_several = points.len() != 200;
+                let times = points.iter().map(|_| random(&mut state) as f32 * 1e-10);
                 let cloud = PointCloud {
-                    points: sweep(points, spread, &mut state),
+                    time: if of_several { times.collect() } else { Vec::new() },
+                    ring: Vec::new(),
+                    points,
                 };
+                let points = cloud.points.len();
                 let tally = voxeliser.run(&cloud.points);
+                voxeliser.gather_times(&cloud.time);
                 filled += usize::from(voxeliser.filled() == rows);
                 crowded += tally.crowded;
                 encoder.fill(&voxeliser, &mut host).unwrap();
-                on_device::fill_block(&cloud, &mut block).unwrap();
+                on_device::fill_block(&cloud, encoder.takes_time(), &mut block).unwrap();
                 on_device.fill(block.bytes()).unwrap();
                 pillars.enqueue(&stream).unwrap();
                 stream.synchronize().unwrap();
@@ -155,13 +162,13 @@ fn the_device_voxelises_as_the_host_to_the_bit() {
 
 #[test]
 fn a_sweep_beyond_the_block_is_refused_in_words() {
-    let cloud = PointCloud {
-        points: vec![[0.0; 4]; MOST_POINTS + 1],
-    };
+    let cloud = PointCloud::of(vec![[0.0; 4]; MOST_POINTS + 1]);
     let encoder = Encoder::new(layouts().remove(0), GRID, 4, 4, true);
     let step = encoder.on_device(&Voxeliser::new(GRID, 4, 4, WhenFull::Stop));
     let mut block = HostTensor::zeroed("block", ElementType::F32, step.block.max_shape);
-    let said = on_device::fill_block(&cloud, &mut block).unwrap_err().to_string();
+    let said = on_device::fill_block(&cloud, false, &mut block)
+        .unwrap_err()
+        .to_string();
     assert!(
         said.contains("524289") && said.contains("preprocess: Host"),
         "{said}"

@@ -128,9 +128,7 @@ fn sweeps() -> Vec<Frame> {
             let [x, y, z, i] = std::array::from_fn(&mut unit);
             [x * 60.0 - 4.0, y * 60.0 - 30.0, z * 4.5 - 3.2, i]
         };
-        Content::Points(PointCloud {
-            points: (0..points).map(|_| point()).collect(),
-        })
+        Content::Points(PointCloud::of((0..points).map(|_| point()).collect()))
     };
     let frame = |content| Frame {
         content,

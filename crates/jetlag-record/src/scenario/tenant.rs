@@ -26,6 +26,9 @@ pub struct Tenant {
     pub backend_reason: Option<String>,
     /// Where its frames come from.
     pub source: SourceSpec,
+    /// The name under which it shares the source with other tenants: each frame is then read and decoded once for all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<String>,
     /// When its frames are due.
     pub arrival: Arrival,
     /// Deadline for the response time, if any.
@@ -57,6 +60,7 @@ impl Tenant {
             backend,
             backend_reason: None,
             source: SourceSpec::Empty,
+            shared: None,
             arrival: Arrival::Closed,
             deadline: None,
             overload: Overload::Queue { capacity: 1 },

@@ -35,7 +35,7 @@ impl Touches {
             "tenant-failed" | "failed-frames" | "no-frames" | "overload" | "late-releases"
             | "too-few-samples" => Touches::Tenants,
             "not-settled" | "drift" | "latency-shift" => Touches::Time,
-            "host-bound" | "compute-unclear" | "source-late" => Touches::Stages,
+            "host-bound" | "compute-unclear" | "source-late" | "shared-behind" => Touches::Stages,
             "phase-overload"
             | "phase-failed"
             | "phase-late-releases"

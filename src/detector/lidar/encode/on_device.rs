@@ -18,6 +18,7 @@ pub const MOST_POINTS: usize = 1 << 19;
 const IS_POINT: u8 = 11;
 const FIRST_CENTRE: u8 = 12;
 const COUNT: u8 = 14;
+const TIME: u8 = 15;
 
 impl Encoder {
     /// The step of a device that makes these tensors, all of `max_rows` rows: the host does not know how many pillars there
@@ -32,7 +33,11 @@ impl Encoder {
             };
             (name.clone(), tensor)
         };
-        let codes = |features: &[Feature]| features.iter().map(|feature| *feature as u8).collect();
+        let code = |feature: &Feature| match feature {
+            Feature::Time => TIME,
+            other => *other as u8,
+        };
+        let codes = |features: &[Feature]| features.iter().map(code).collect();
         let mut first = [0.0; 2];
         let tensors = match &self.layout {
             Layout::Planes(planes) => {
@@ -83,7 +88,7 @@ impl Encoder {
             block: TensorSpec {
                 name: BLOCK.to_owned(),
                 element: ElementType::F32,
-                max_shape: dims([1 + MOST_POINTS, 4]),
+                max_shape: dims([rows_of(MOST_POINTS, self.takes_time()), 4]),
             },
             cells: CELLS.to_owned(),
             tensors,
@@ -97,6 +102,7 @@ impl Encoder {
                 max_pillars: rows as u32,
                 skips: voxeliser.skips(),
                 capacity: MOST_POINTS as u32,
+                has_times: self.takes_time(),
             },
         }
     }
@@ -119,18 +125,34 @@ pub enum BlockError {
     Tensor(#[from] TensorError),
 }
 
-/// Fills a block from a sweep.
+/// Rows of four words in a block of so many points.
+fn rows_of(points: usize, with_time: bool) -> usize {
+    let times = if with_time { points.div_ceil(4) } else { 0 };
+    1 + points + times
+}
+
+/// Fills a block from a sweep; with `with_time`, the time of each point stands behind the points.
 ///
 /// # Errors
 /// It does not hold the sweep.
-pub fn fill_block(cloud: &PointCloud, block: &mut HostTensor) -> Result<(), BlockError> {
+pub fn fill_block(cloud: &PointCloud, with_time: bool, block: &mut HostTensor) -> Result<(), BlockError> {
     let points = cloud.points.as_slice();
     if points.len() > MOST_POINTS {
         return Err(BlockError::TooManyPoints { points: points.len() });
     }
-    block.set_shape(dims([1 + points.len(), 4]))?;
+    block.set_shape(dims([rows_of(points.len(), with_time), 4]))?;
     let (head, rest) = block.host_bytes_mut()?.split_at_mut(16);
     head[..4].copy_from_slice(&(points.len() as u32).to_ne_bytes());
-    rest.copy_from_slice(bytemuck::cast_slice(points));
+    let (xyzi, times) = rest.split_at_mut(size_of_val(points));
+    xyzi.copy_from_slice(bytemuck::cast_slice(points));
+    if with_time {
+        let given: &[u8] = match cloud.time.len() == points.len() {
+            true => bytemuck::cast_slice(&cloud.time),
+            false => &[], // One sweep.
+        };
+        let (held, rest) = times.split_at_mut(given.len());
+        held.copy_from_slice(given);
+        rest.fill(0);
+    }
     Ok(())
 }

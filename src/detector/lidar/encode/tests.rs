@@ -13,7 +13,7 @@ const GRID: Grid = Grid {
 };
 const POINTS: usize = 3;
 const ROWS: usize = 12;
-const ALL: [Feature; 11] = [
+const ALL: [Feature; 12] = [
     Feature::X,
     Feature::Y,
     Feature::Z,
@@ -25,11 +25,18 @@ const ALL: [Feature; 11] = [
     Feature::CentreY,
     Feature::CentreZ,
     Feature::Zero,
+    Feature::Time,
 ];
+
+/// A time for each point, which is told by its intensity.
+fn times(points: &[[f32; 4]]) -> Vec<f32> {
+    points.iter().map(|[.., intensity]| intensity / 2.0).collect()
+}
 
 fn voxelised(points: &[[f32; 4]]) -> Voxeliser {
     let mut voxeliser = Voxeliser::new(GRID, POINTS as u32, ROWS as u32, WhenFull::Skip);
     voxeliser.run(points);
+    voxeliser.gather_times(&times(points));
     voxeliser
 }
 
@@ -68,9 +75,9 @@ fn features_are_what_their_names_say() {
     let mut set = dirty(&encoder);
     encoder.fill(&voxelised(&points), &mut set).unwrap();
     let wanted = [
-        [1.1, 0.1, 0.5, 0.9, -0.1, -0.1, 0.5, -0.15, -0.15, 0.5, 0.0],
-        [1.3, 0.3, -0.5, 0.1, 0.1, 0.1, -0.5, 0.05, 0.05, -0.5, 0.0],
-        [0.0; 11],
+        [1.1, 0.1, 0.5, 0.9, -0.1, -0.1, 0.5, -0.15, -0.15, 0.5, 0.0, 0.45],
+        [1.3, 0.3, -0.5, 0.1, 0.1, 0.1, -0.5, 0.05, 0.05, -0.5, 0.0, 0.05],
+        [0.0; 12],
     ];
     for (found, wanted) in floats(&set, "in").iter().zip(wanted.as_flattened()) {
         assert!((found - wanted).abs() < 1e-6, "{found} {wanted}");
@@ -141,10 +148,14 @@ proptest! {
 #[test]
 fn a_block_holds_the_sweep_and_how_many_points_it_has_up_to_the_most() {
     let points = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]];
-    let step = points_features(true).on_device(&voxelised(&points));
+    let layout = Layout::FeaturesPillarsPoints {
+        tensor: "in".to_owned(),
+        features: vec![Feature::X],
+    };
+    let step = Encoder::new(layout, GRID, POINTS, ROWS, true).on_device(&voxelised(&points));
     let mut block = HostTensor::zeroed(on_device::BLOCK, ElementType::F32, step.block.max_shape);
     let mut fill = |points: Vec<[f32; 4]>| {
-        let filled = on_device::fill_block(&PointCloud { points }, &mut block);
+        let filled = on_device::fill_block(&PointCloud::of(points), false, &mut block);
         filled.map(|()| {
             let bytes = block.bytes();
             let count = u32::from_ne_bytes(*bytes.first_chunk().unwrap());
@@ -171,6 +182,46 @@ fn a_block_holds_the_sweep_and_how_many_points_it_has_up_to_the_most() {
 }
 
 #[test]
+fn times_stand_behind_the_points_of_a_block_and_are_zero_where_the_sweep_has_none() {
+    let points = [[1.0; 4], [2.0; 4], [3.0; 4], [4.0; 4], [5.0; 4]];
+    let step = points_features(true).on_device(&voxelised(&points));
+    assert_eq!(
+        step.rules.block_bytes(),
+        step.block.max_shape.len() * 4,
+        "a device has room for the largest"
+    );
+    let mut block = HostTensor::zeroed(on_device::BLOCK, ElementType::F32, step.block.max_shape);
+    for times in [vec![0.25, 0.5, 0.0, 0.75, 1.0], vec![]] {
+        block.bytes_mut().fill(0x55);
+        let cloud = PointCloud {
+            points: points.to_vec(),
+            time: times.clone(),
+            ring: Vec::new(),
+        };
+        on_device::fill_block(&cloud, true, &mut block).unwrap();
+        assert_eq!(block.shape().dims(), [1 + 5 + 2, 4]);
+        let behind = &block.f32().unwrap()[4 * 6..];
+        let mut wanted = [0.0; 8];
+        wanted[..times.len()].copy_from_slice(&times);
+        assert_eq!(behind, wanted);
+    }
+}
+
+#[test]
+fn a_sweep_without_times_has_zeros_also_where_the_one_before_had_some() {
+    let points = [[1.1, 0.1, 0.5, 0.9]];
+    let encoder = points_features(false);
+    let mut set = dirty(&encoder);
+    let mut pillars = voxelised(&points);
+    pillars.run(&points);
+    encoder.fill(&pillars, &mut set).unwrap();
+    assert_eq!(floats(&set, "in")[11], 0.0);
+    pillars.gather_times(&[]);
+    encoder.fill(&pillars, &mut set).unwrap();
+    assert_eq!(floats(&set, "in")[11], 0.0);
+}
+
+#[test]
 fn a_device_is_told_where_each_value_of_a_layout_stands() {
     let points = [
         [0.1, 0.1, 0.5, 0.9],
@@ -193,7 +244,7 @@ fn a_device_is_told_where_each_value_of_a_layout_stands() {
         },
         Layout::FeaturesPillarsPoints {
             tensor: "in".to_owned(),
-            features: vec![Feature::MeanZ, Feature::X],
+            features: vec![Feature::MeanZ, Feature::Time, Feature::X],
         },
         Layout::Planes(Planes {
             values: ["x", "y", "z", "i"].map(str::to_owned),
@@ -212,6 +263,7 @@ fn a_device_is_told_where_each_value_of_a_layout_stands() {
                 for point in 0..tensor.slots {
                     for (place, code) in tensor.features.iter().enumerate() {
                         let wanted = match usize::from(*code) {
+                            15 => floats(&all, "in")[(row * POINTS + point) * ALL.len() + 11],
                             feature @ 0..11 => {
                                 floats(&all, "in")[(row * POINTS + point) * ALL.len() + feature]
                             }
@@ -239,7 +291,7 @@ fn heights_are_measured_from_the_mean_of_the_points_and_from_the_middle_of_the_p
     let points = [[1.1, 0.1, 0.5, 0.9], [1.3, 0.4, -1.5, 0.1], [1.2, 0.1, -0.5, 0.2]];
     let origins = Origins::of(&grid, [2, 4], &points);
     // The mean is (1.2, 0.2, −0.5), the middle (1.25, 0.25, −1).
-    let wanted = [1.1, 0.1, 0.5, 0.9, -0.1, -0.1, 1.0, -0.15, -0.15, 1.5, 0.0];
+    let wanted = [1.1, 0.1, 0.5, 0.9, -0.1, -0.1, 1.0, -0.15, -0.15, 1.5, 0.0, 0.0];
     for (found, wanted) in origins.values(&points[0]).iter().zip(wanted) {
         assert!((found - wanted).abs() < 1e-6, "{found} {wanted}");
     }

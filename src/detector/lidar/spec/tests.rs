@@ -63,9 +63,7 @@ fn slot(detector: &Detector) -> TensorSet {
 
 fn frame(points: &[[f32; 4]]) -> Frame {
     Frame {
-        content: Content::Points(PointCloud {
-            points: points.to_vec(),
-        }),
+        content: Content::Points(PointCloud::of(points.to_vec())),
         ..Frame::default()
     }
 }
