@@ -14,8 +14,10 @@
 
 mod beside;
 mod causes;
+mod drive;
 mod energy;
 mod equals;
+mod inputs;
 mod overload;
 mod quantiles;
 mod slowdown;
@@ -38,7 +40,7 @@ struct Arguments {
     #[arg(long, default_value_t = 300)]
     seeds: u64,
     /// Only parts whose name contains this word: quantiles, compare, slowdown, beside, steady, overload, causes,
-    /// energy.
+    /// energy, inputs.
     #[arg(long)]
     only: Option<String>,
     /// Every kind of run, and not the worst of each promise alone.
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         overload::cells(),
         causes::cells(),
         energy::cells(),
+        inputs::cells(),
     ]
     .into_iter()
     .flatten()

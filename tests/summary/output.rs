@@ -345,7 +345,8 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "submission_ms",
             "submitting",
             "age_ms",
-            "sampled"
+            "sampled",
+            "input_effect"
         ]
     );
     let (_, response) = camera.split_once("\"response_ms\"").expect("response times");

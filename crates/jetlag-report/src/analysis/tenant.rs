@@ -1,5 +1,6 @@
 //! Collects one tenant's frames (and nodes, where they were timed) and computes its part of the summary.
 
+use super::input_effect::{self, Fed};
 use super::nodes;
 use super::plot::{self, Drawn, Slices};
 use super::predictability::{of_stage, predictability};
@@ -36,7 +37,7 @@ pub(super) struct Gathered {
     together: Option<PhaseRecord>,
     lost_elsewhere: u64,
     nodes: Vec<NodeRecord>,
-    /// Response, service, lateness, the stages, submission and age, in this order.
+    /// Response, service, lateness, the stages, submission, age, and size and index of the input, in this order.
     timeline: Timeline<TIMED>,
     alone_timeline: Timeline<1>,
     misses: Misses,
@@ -62,8 +63,10 @@ const LATENESS: usize = 2;
 const STAGES: usize = 3;
 const SUBMISSION: usize = 11;
 const AGE: usize = 12;
+const SIZE: usize = 13;
+const CONTENT: usize = 14;
 /// How many these are.
-const TIMED: usize = 13;
+const TIMED: usize = 15;
 
 /// One tenant while the summary is computed.
 pub(super) struct Measured<'a> {
@@ -171,7 +174,7 @@ impl Gathered {
         self.late_releases += u64::from(frame.lateness > late_after);
         self.lateness.push(frame.lateness, exact);
         self.timeline
-            .push(frame.sequence, frame.released, || durations(frame));
+            .push(frame.sequence, frame.released, || kept(frame));
         if frame.outcome != Outcome::Completed {
             return 1;
         }
@@ -241,7 +244,10 @@ impl Gathered {
         let together = Sample::new(self.response.finish(), self.timeline.placed(RESPONSE), line);
         let alone = Sample::new(self.alone.finish(), self.alone_timeline.placed(0), line);
         let (response, responses) = (&together.distribution, &together.in_order);
-        let drawn = plot::drawn(self.slices, response, &alone.distribution);
+        let fed: Vec<Fed> = self.timeline.rows().filter_map(fed).collect();
+        let input_effect = input_effect::of(&fed, &scenario.source);
+        let sizes = input_effect.as_ref().and_then(|effect| plot::sizes(&fed, effect));
+        let drawn = plot::drawn(self.slices, response, &alone.distribution, sizes);
         let dependence = together.dependence();
         let response_ms = stats(response, &dependence);
         let timed: Vec<(Stamp, i64)> = self.timeline.timed(RESPONSE).collect();
@@ -319,6 +325,7 @@ impl Gathered {
             submission_ms,
             submitting,
             sampled: self.together.and_then(|phase| phase.sampled),
+            input_effect,
             age_ms: (self.age.count() > 0).then(|| of_series(self.age, &in_order(AGE))),
         };
         let samples = Samples {
@@ -342,8 +349,8 @@ fn of_series(series: Series, in_order: &[i64]) -> Stats {
     stats(&times, &times.dependence(in_order))
 }
 
-/// A frame's durations as [`Gathered::timeline`] keeps them.
-fn durations(frame: &FrameRecord) -> [Option<i64>; TIMED] {
+/// What [`Gathered::timeline`] keeps of a frame.
+fn kept(frame: &FrameRecord) -> [Option<i64>; TIMED] {
     let mut values = [None; TIMED];
     values[LATENESS] = Some(frame.lateness.0);
     if frame.outcome == Outcome::Completed {
@@ -354,8 +361,22 @@ fn durations(frame: &FrameRecord) -> [Option<i64>; TIMED] {
         }
         values[SUBMISSION] = frame.submission.map(|submission| submission.took.0);
         values[AGE] = frame.age().map(|age| age.0);
+        values[SIZE] = (frame.input_size > 0).then(|| frame.input_size.into());
+        values[CONTENT] = i64::try_from(frame.source_index).ok();
     }
     values
+}
+
+/// A kept frame's input, and what it took; `None` where nothing was fed.
+fn fed(values: [Option<i64>; TIMED]) -> Option<Fed> {
+    let (_, stages) = values.split_at(STAGES);
+    Some(Fed {
+        size: u32::try_from(values[SIZE]?).ok()?,
+        content: values[CONTENT],
+        response: values[RESPONSE]?,
+        service: values[SERVICE]?,
+        stages: *stages.first_chunk()?,
+    })
 }
 
 /// The figures of the null tenant, computed like any other response time.

@@ -8,6 +8,7 @@ mod comparison;
 #[allow(unreachable_pub, reason = "the macro makes more of a filter, which is public")]
 mod filters;
 mod findings;
+mod input_effect;
 mod interference;
 mod machine;
 mod overlay;
@@ -142,6 +143,7 @@ fn view_of(number: usize, run: &Reported, of: usize) -> RunView {
         tenants::cards(summary, &id),
         tenants::spread(summary, &id),
         tenants::stages(summary, &id),
+        input_effect::section(summary, &id),
         tenants::slowest(summary, &id),
         interference::section(summary, &id),
         interference::sensitivity(summary, &id),

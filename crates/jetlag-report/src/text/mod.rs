@@ -6,6 +6,7 @@
 pub(crate) mod answer;
 pub mod critical;
 mod duty;
+pub(crate) mod input_effect;
 pub(crate) mod interference;
 pub mod kernels;
 pub mod layers;
@@ -41,6 +42,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         plots::spread(summary, style),
         frames(summary, style),
         waterfall::section(summary, style),
+        input_effect::section(summary, style),
         nodes::section(summary, style),
         slowdown(summary, style),
         interference::matrix(summary, style),

@@ -17,11 +17,11 @@
 //! effective degrees of freedom of blocks of such different leverage (after R. M. Bell and D. F. McCaffrey, *Survey
 //! Methodology* 28, 2002).
 
-mod linear;
 mod past;
 
+use crate::analysis::blocks::{LEAST_BLOCKS, block_length};
+use crate::analysis::linear::{centre, dot, inverted, orthogonal, project_off, subtract};
 use crate::analysis::student::t_quantile;
-use linear::{centre, dot, inverted, orthogonal, project_off, subtract};
 use past::{beyond, foretell, past};
 
 /// Frames per piece of the piecewise trend, and pieces at most.
@@ -29,8 +29,7 @@ const PIECE: usize = 100;
 const MOST_PIECES: usize = 12;
 /// Iterations in which the time that frames would need alone is re-estimated.
 const ROUNDS: usize = 2;
-/// Blocks that an interval needs, and frames per estimated term.
-const LEAST_BLOCKS: usize = 10;
+/// Frames per estimated term.
 const FRAMES_A_TERM: usize = 10;
 /// Smallest standard deviation of the instrument (as a share of the first stretch) beyond what the past predicts.
 const LEAST_VARIATION: f64 = 0.02;
@@ -277,27 +276,6 @@ impl Fit {
     }
 }
 
-/// Frames per block: two autocorrelation times of the frames' contributions to an estimate (by Geyer's initial
-/// monotone sequence), and at least the cube root of the number of frames.
-fn block_length(adds: &[f64]) -> usize {
-    let n = adds.len();
-    let squares = dot(adds, adds);
-    let correlation = |lag: usize| dot(&adds[..n - lag], &adds[lag..]) / squares;
-    let (mut time, mut smallest) = (-1.0, f64::INFINITY);
-    let mut lag = 0;
-    while squares > 0.0 && lag + 1 < n / LEAST_BLOCKS {
-        let pair = correlation(lag) + correlation(lag + 1);
-        if pair <= 0.0 {
-            break;
-        }
-        smallest = smallest.min(pair);
-        time += 2.0 * smallest;
-        lag += 2;
-    }
-    let correlated = (2.0 * f64::max(time, 1.0)).ceil() as usize;
-    correlated.max((n as f64).cbrt().ceil() as usize)
-}
-
 #[cfg(test)]
 mod tests {
     use rand_pcg::Pcg64;
@@ -524,15 +502,5 @@ mod tests {
         // A constant, a course of time in one piece, two of the past and one kind of company: five terms.
         assert!(of(50).is_ok(), "{:?}", of(50));
         assert_eq!(of(49), Err(Unknown::Few));
-    }
-
-    #[test]
-    fn a_block_is_two_correlation_times_long_and_at_least_the_cube_root_of_the_frames() {
-        // Of a constant the correlation at lag k is (n − k) / n: for 210 frames, lags up to 19 count,
-        // and the time is −1 + 2 Σ (419 − 2 k) / 210 over k = 0, 2, …, 18, which is 37.19.
-        assert_eq!(block_length(&[1.0; 210]), 75);
-        let alternating: Vec<f64> = (0..210).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
-        assert_eq!(block_length(&alternating), 6);
-        assert_eq!(block_length(&[0.0; 200]), 6, "nothing added");
     }
 }

@@ -9,12 +9,15 @@ mod cells;
 mod course;
 mod frames;
 mod overlay;
+mod sizes;
 mod slices;
 
 pub use course::{Busy, Course, CourseSignal, Moment, Window};
 pub(super) use course::{Gatherer, Slow};
 pub use frames::{Bar, FramePlot, Hue, Lane, LaneKind, TracedPlot, merged};
 pub use overlay::common_axis;
+pub(super) use sizes::sizes;
+pub use sizes::{Dot, SizeLine, SizePlot};
 pub(super) use slices::Slices;
 
 use super::series::Distribution;
@@ -54,6 +57,8 @@ pub struct TenantPlot {
     pub axis: Axis,
     /// The distribution of response times; none if no frame was completed.
     pub spread: Option<Spread>,
+    /// Durations against the size of the input; none where sizes are not known or hardly differ.
+    pub sizes: Option<SizePlot>,
 }
 
 /// The frames that were released in a short stretch of time.
@@ -196,11 +201,18 @@ pub(super) struct Drawn {
     slices: Slices,
     spread: Option<Spread>,
     axis: Axis,
+    sizes: Option<SizePlot>,
 }
 
 /// What is to be drawn of one tenant.
-pub(super) fn drawn(slices: Slices, together: &Distribution, alone: &Distribution) -> Drawn {
+pub(super) fn drawn(
+    slices: Slices,
+    together: &Distribution,
+    alone: &Distribution,
+    sizes: Option<SizePlot>,
+) -> Drawn {
     Drawn {
+        sizes,
         slices,
         spread: spread(together, alone),
         axis: axis(&[together]),
@@ -226,6 +238,7 @@ pub(super) fn plots(
                 over_time: drawn.slices.finish(from),
                 axis: drawn.axis,
                 spread: drawn.spread,
+                sizes: drawn.sizes,
             })
             .collect(),
         signals: tracks

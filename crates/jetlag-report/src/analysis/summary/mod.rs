@@ -6,6 +6,7 @@
 
 pub mod critical;
 pub mod duty;
+pub mod input_effect;
 pub mod interference;
 pub mod kernels;
 pub mod observer;
@@ -22,6 +23,7 @@ pub mod what_if;
 use serde::Serialize;
 
 pub use duty::DutyCycle;
+pub use input_effect::InputEffect;
 pub use interference::Interference;
 pub use kernels::Kernels;
 pub use observer::Observer;

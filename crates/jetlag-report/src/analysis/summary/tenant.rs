@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
+use super::input_effect::InputEffect;
 use super::{
     Device, Energy, Predictability, SlowFrame, Slowdown, StagePredictability, Stats, Submitting, Waterfall,
 };
@@ -81,6 +82,8 @@ pub struct TenantSummary {
     pub age_ms: Option<Stats>,
     /// What a timer that takes the newest frame made of the frames that came; `None` for other arrivals.
     pub sampled: Option<Sampled>,
+    /// How its times go with the size of its input; `None` where no size is recorded.
+    pub input_effect: Option<InputEffect>,
 }
 
 /// What a node's time is the time of.
@@ -185,7 +188,7 @@ impl FrameCounts {
 }
 
 /// Pairs as a JSON object that keeps their order.
-fn as_map<S: Serializer, V: Serialize>(pairs: &[(&'static str, V)], out: S) -> Result<S::Ok, S::Error> {
+pub(super) fn as_map<S: Serializer, V: Serialize>(pairs: &[(&'static str, V)], out: S) -> Result<S::Ok, S::Error> {
     let mut map = out.serialize_map(Some(pairs.len()))?;
     for (name, value) in pairs {
         map.serialize_entry(name, value)?;

@@ -11,6 +11,7 @@ pub(super) mod moment;
 pub(super) mod over_time;
 pub(super) mod overlay;
 pub(super) mod signals;
+pub(super) mod sizes;
 pub(super) mod spread;
 
 use std::fmt::Write;
