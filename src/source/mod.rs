@@ -4,7 +4,6 @@
 //! `acquire` and `decode` are separate because they are separate stages in the record. What is done
 //! with the pixels or points is the detector's affair.
 
-pub mod calibration;
 pub mod empty;
 pub mod folder;
 pub mod images;
@@ -23,23 +22,7 @@ use crate::built::LeftOut;
 use crate::units::Nanos;
 use timeline::Timeline;
 
-/// An 8-bit RGB image, rows packed, top row first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Image {
-    /// The width, in pixels.
-    pub width: usize,
-    /// The height, in pixels.
-    pub height: usize,
-    /// `height × width × 3` bytes: red, green, blue.
-    pub rgb: Vec<u8>,
-}
-
-/// One LiDAR sweep: x forward, y left, z up, in metres from the sensor, and the return's intensity.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PointCloud {
-    /// `x, y, z, intensity` of each point, in file order.
-    pub points: Vec<[f32; 4]>,
-}
+pub use jetlag_world::{Image, PointCloud, calibration};
 
 /// What a frame holds once it is decoded.
 #[derive(Clone, Debug, Default, PartialEq)]
