@@ -8,9 +8,11 @@ use clap::{Args, Subcommand, ValueEnum};
 #[derive(Debug, Subcommand)]
 pub enum DataCommand {
     /// Generate cars, people and bicycles for a camera and a LiDAR, with ground truth: stills, or a drive.
-    #[command(after_help = "Examples:  jetlag data synth --out scenes --count 200 --seed 9001
+    #[command(
+        after_help = "Examples:  jetlag data synth --out scenes --count 200 --seed 9001
            jetlag data synth --format nuscenes --out drive --seconds 20 --seed 5
-           jetlag data synth --format mcap --out drive.mcap --compression zstd")]
+           jetlag data synth --format mcap --out drive.mcap --compression zstd"
+    )]
     Synth(SynthArgs),
     /// Make a ROS 2 bag of standard messages from a bag, nuScenes, KITTI, or a folder of images or sweeps.
     #[command(after_help = "Examples:  jetlag data convert drive -o drive.mcap

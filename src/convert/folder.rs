@@ -41,11 +41,12 @@ pub(super) fn tape(folder: &Path, options: &Options) -> Result<Tape, ConvertErro
                 frame: frame.to_owned(),
                 holds,
             });
-            tape.captures.extend(names.iter().enumerate().map(|(number, name)| Capture {
-                time: at(number, options.hz),
-                channel,
-                file: within.join(name),
-            }));
+            tape.captures
+                .extend(names.iter().enumerate().map(|(number, name)| Capture {
+                    time: at(number, options.hz),
+                    channel,
+                    file: within.join(name),
+                }));
             break;
         }
     }

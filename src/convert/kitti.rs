@@ -42,7 +42,13 @@ pub(super) fn raw(root: &Path, options: &Options) -> Result<Tape, ConvertError> 
         };
         base.join(folder).is_dir()
     };
-    of_layout(root, &Layout::Raw { drive: drive.clone() }, has, "imu_link", &|time, _| time)
+    of_layout(
+        root,
+        &Layout::Raw { drive: drive.clone() },
+        has,
+        "imu_link",
+        &|time, _| time,
+    )
 }
 
 /// A sequence of the odometry benchmark.
@@ -57,7 +63,9 @@ pub(super) fn odometry(root: &Path, options: &Options) -> Result<Tape, ConvertEr
         sequence: sequence.clone(),
     };
     // Its times are from the sequence's beginning.
-    of_layout(root, &layout, has, "camera_0", &|time, _| time.map(|time| WITHOUT_TIMES + time))
+    of_layout(root, &layout, has, "camera_0", &|time, _| {
+        time.map(|time| WITHOUT_TIMES + time)
+    })
 }
 
 /// The object benchmark.
@@ -69,13 +77,19 @@ pub(super) fn object(root: &Path, options: &Options) -> Result<Tape, ConvertErro
     let base = root.join(name);
     let has = |sensor: Sensor| base.join(folder(sensor)).is_dir();
     let hz = options.hz;
-    of_layout(root, &Layout::Object(split), has, "", &|_, number| Some(at(number, hz)))
+    of_layout(root, &Layout::Object(split), has, "", &|_, number| {
+        Some(at(number, hz))
+    })
 }
 
 /// When a capture without time comes.
 pub(super) fn at(number: usize, hz: u32) -> Nanos {
     let ns = (number as u64).saturating_mul(1_000_000_000) / u64::from(hz.max(1));
-    Nanos(WITHOUT_TIMES.0.saturating_add(i64::try_from(ns).unwrap_or(i64::MAX)))
+    Nanos(
+        WITHOUT_TIMES
+            .0
+            .saturating_add(i64::try_from(ns).unwrap_or(i64::MAX)),
+    )
 }
 
 fn folder(sensor: Sensor) -> String {
@@ -138,7 +152,9 @@ fn add(
     tape.fixed.extend(fixed(sensor, calibration, vehicle, &frame));
     tape.channels.push(Channel { name, frame, holds });
     for (number, frame) in found.frames.iter().enumerate() {
-        let Some(time) = time(frame.captured, number) else { continue };
+        let Some(time) = time(frame.captured, number) else {
+            continue;
+        };
         tape.captures.push(Capture {
             time,
             channel,
@@ -154,7 +170,10 @@ fn fixed(sensor: Sensor, calibration: &Calibration, vehicle: &str, frame: &str) 
     let (parent, place) = match sensor {
         Sensor::Velodyne if vehicle.is_empty() => return None,
         Sensor::Velodyne => {
-            let to_lidar = calibration.imu_to_lidar.as_ref().or(calibration.lidar_to_camera.as_ref())?;
+            let to_lidar = calibration
+                .imu_to_lidar
+                .as_ref()
+                .or(calibration.lidar_to_camera.as_ref())?;
             // Of raw drives the vehicle's frame is the inertial unit's, of odometry camera 0's.
             let place = match calibration.imu_to_lidar {
                 Some(_) => pose(to_lidar)?.inverse(),

@@ -111,7 +111,9 @@ pub enum ConvertError {
 }
 
 fn meant(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or_else(String::new, |name| format!(" (is `{name}` meant?)"))
+    nearest
+        .as_ref()
+        .map_or_else(String::new, |name| format!(" (is `{name}` meant?)"))
 }
 
 /// What was written.

@@ -34,7 +34,9 @@ pub(super) fn tape(dataset: &NuScenes, options: &Options) -> Result<Tape, Conver
             chosen => chosen?,
         };
         let frame = name.to_lowercase();
-        let Some(first) = chosen.frames().next() else { continue };
+        let Some(first) = chosen.frames().next() else {
+            continue;
+        };
         let sensor = &first.sensor;
         let channel = tape.channels.len();
         tape.channels.push(Channel {
@@ -42,7 +44,11 @@ pub(super) fn tape(dataset: &NuScenes, options: &Options) -> Result<Tape, Conver
             frame: frame.clone(),
             holds: match holds_points {
                 true => Holds::NuScenes,
-                false => Holds::Images(sensor.intrinsic.map(|matrix| (matrix, first.size.unwrap_or_default()))),
+                false => Holds::Images(
+                    sensor
+                        .intrinsic
+                        .map(|matrix| (matrix, first.size.unwrap_or_default())),
+                ),
             },
         });
         tape.fixed.push(Fixed {
@@ -51,7 +57,9 @@ pub(super) fn tape(dataset: &NuScenes, options: &Options) -> Result<Tape, Conver
             place: sensor.place,
         });
         if chosen.frames().any(|frame| frame.sensor.place != sensor.place) {
-            log::warn!("{name} is not at the same place in all scenes: /tf_static has the first; name one --scene");
+            log::warn!(
+                "{name} is not at the same place in all scenes: /tf_static has the first; name one --scene"
+            );
         }
         for frame in chosen.frames() {
             tape.captures.push(Capture {
@@ -59,7 +67,8 @@ pub(super) fn tape(dataset: &NuScenes, options: &Options) -> Result<Tape, Conver
                 channel,
                 file: frame.file.clone(),
             });
-            tape.places.extend(frame.ego_pose.map(|pose| (frame.captured, pose)));
+            tape.places
+                .extend(frame.ego_pose.map(|pose| (frame.captured, pose)));
         }
     }
     Ok(tape)

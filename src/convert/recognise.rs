@@ -37,21 +37,30 @@ pub(super) fn recognise(path: &Path, options: &Options) -> Result<Found, Convert
         })
     };
     let is_bag = |name: &str| {
-        name == "metadata.yaml" || [".mcap", ".db3", ".mcap.zstd", ".db3.zstd"].iter().any(|end| name.ends_with(end))
+        name == "metadata.yaml"
+            || [".mcap", ".db3", ".mcap.zstd", ".db3.zstd"]
+                .iter()
+                .any(|end| name.ends_with(end))
     };
     if !path.is_dir() || has(&is_bag) {
         refuse("a bag", false, false)?;
         let bag = Bag::open(path, &Limits::default())?;
         let lost = &bag.summary().losses;
-        lost.iter().for_each(|loss| log::warn!("{}: {loss}", path.display()));
+        lost.iter()
+            .for_each(|loss| log::warn!("{}: {loss}", path.display()));
         return Ok(Found::Bag(bag));
     }
     let has_tables = |name: &str| {
-        ["scene.json", "sample_data.json"].iter().any(|table| path.join(name).join(table).is_file())
+        ["scene.json", "sample_data.json"]
+            .iter()
+            .any(|table| path.join(name).join(table).is_file())
     };
     if has(&has_tables) {
         refuse("nuScenes", true, false)?;
-        return Ok(Found::Tape(nuscenes::tape(&NuScenes::open(path, None)?, options)?));
+        return Ok(Found::Tape(nuscenes::tape(
+            &NuScenes::open(path, None)?,
+            options,
+        )?));
     }
     if has(&|name| name == "sequences") {
         refuse("KITTI's odometry", false, true)?;

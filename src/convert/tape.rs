@@ -115,9 +115,17 @@ impl Tape {
         topics.clone_into(&mut self.wanted);
         let keeps = |capture: &Capture| {
             let channel = &self.channels[capture.channel];
-            channel.topics().iter().any(|topic| is_wanted(&self.wanted, topic))
+            channel
+                .topics()
+                .iter()
+                .any(|topic| is_wanted(&self.wanted, topic))
         };
-        let kept: Vec<Capture> = self.captures.iter().filter(|capture| keeps(capture)).cloned().collect();
+        let kept: Vec<Capture> = self
+            .captures
+            .iter()
+            .filter(|capture| keeps(capture))
+            .cloned()
+            .collect();
         self.captures = kept;
         if !is_wanted(&self.wanted, PLACES) {
             self.places.clear();
@@ -128,7 +136,11 @@ impl Tape {
     }
 
     /// Writes it into a bag, which is finished. A message is logged when it was captured: datasets do not say when it came.
-    pub(super) fn write(mut self, mut bag: BagWriter, progress: Progress<'_>) -> Result<Converted, ConvertError> {
+    pub(super) fn write(
+        mut self,
+        mut bag: BagWriter,
+        progress: Progress<'_>,
+    ) -> Result<Converted, ConvertError> {
         self.captures.sort_by_key(|capture| capture.time);
         self.places.sort_by_key(|(time, _)| *time);
         self.places.dedup_by_key(|(time, _)| *time);
@@ -140,13 +152,18 @@ impl Tape {
             bytes: Vec::new(),
         };
         let (mut captures, mut places) = (self.captures.iter().peekable(), self.places.iter().peekable());
-        let first = [captures.peek().map(|one| one.time), places.peek().map(|(time, _)| *time)];
+        let first = [
+            captures.peek().map(|one| one.time),
+            places.peek().map(|(time, _)| *time),
+        ];
         out.fixed(&self.fixed, first.into_iter().flatten().min().unwrap_or(BEGIN))?;
         let mut done = 0;
         loop {
             let next = match (captures.peek(), places.peek()) {
                 (None, None) => break,
-                (Some(capture), Some((time, _))) if capture.time < *time => captures.next().map(Next::Capture),
+                (Some(capture), Some((time, _))) if capture.time < *time => {
+                    captures.next().map(Next::Capture)
+                }
                 (Some(_), None) => captures.next().map(Next::Capture),
                 _ => places.next().map(|(time, pose)| Next::Place(*time, pose)),
             };
@@ -159,7 +176,11 @@ impl Tape {
             progress(done, of);
         }
         let messages = out.messages;
-        let topics = self.topics().iter().filter(|topic| is_wanted(&self.wanted, topic)).count() as u64;
+        let topics = self
+            .topics()
+            .iter()
+            .filter(|topic| is_wanted(&self.wanted, topic))
+            .count() as u64;
         bag.finish()?;
         Ok(Converted {
             messages,
@@ -195,8 +216,10 @@ impl Out<'_> {
         if fixed.is_empty() {
             return Ok(());
         }
-        let all: Vec<TransformStamped<'_>> =
-            fixed.iter().map(|one| transform(time, &one.parent, &one.child, &one.place)).collect();
+        let all: Vec<TransformStamped<'_>> = fixed
+            .iter()
+            .map(|one| transform(time, &one.parent, &one.child, &one.place))
+            .collect();
         self.put(FIXED, time, &Message::Transforms(&all))
     }
 
@@ -217,7 +240,11 @@ impl Out<'_> {
         match &channel.holds {
             Holds::Images(calibration) => {
                 if let Some((matrix, size)) = calibration {
-                    let size = if *size == [0, 0] { png_size(&file).unwrap_or_default() } else { *size };
+                    let size = if *size == [0, 0] {
+                        png_size(&file).unwrap_or_default()
+                    } else {
+                        *size
+                    };
                     let info = pinhole(header, size, *matrix);
                     self.put(&channel.info(), capture.time, &Message::CameraInfo(&info))?;
                 }

@@ -347,18 +347,17 @@ impl Search<'_> {
         let with_qos = "SELECT id, name, type, serialization_format, offered_qos_profiles FROM topics";
         // As the first versions of ROS 2 have it.
         let without = "SELECT id, name, type, serialization_format, '' FROM topics";
-        let mut statement =
-            connection
-                .prepare(with_qos)
-                .or_else(|_| connection.prepare(without))
-                .map_err(|error| match code_of(&error).map(|code| code.code) {
-                    // A column is missing.
-                    Some(ErrorCode::Unknown) => BagError::NoTable {
-                        path: self.database.path.clone(),
-                        table: "topics",
-                    },
-                    _ => refused(error),
-                })?;
+        let mut statement = connection
+            .prepare(with_qos)
+            .or_else(|_| connection.prepare(without))
+            .map_err(|error| match code_of(&error).map(|code| code.code) {
+                // A column is missing.
+                Some(ErrorCode::Unknown) => BagError::NoTable {
+                    path: self.database.path.clone(),
+                    table: "topics",
+                },
+                _ => refused(error),
+            })?;
         let mut rows = statement.query([]).map_err(refused)?;
         while let Some(row) = rows.next().map_err(refused)? {
             let Some(id) = integer(row, 0) else {
@@ -381,10 +380,7 @@ impl Search<'_> {
     }
 
     /// What the types are, in databases that tell.
-    fn definitions(
-        &mut self,
-        connection: &Connection,
-    ) -> Result<HashMap<String, Arc<Definition>>, BagError> {
+    fn definitions(&mut self, connection: &Connection) -> Result<HashMap<String, Arc<Definition>>, BagError> {
         let mut found = HashMap::new();
         if !self.database.has_table(connection, "message_definitions")? {
             return Ok(found);
@@ -400,7 +396,9 @@ impl Search<'_> {
                 break;
             }
             let (encoding, definition) = (text(row, 1), text(row, 2));
-            let definition = self.contents.definition(encoding.as_bytes(), definition.as_bytes());
+            let definition = self
+                .contents
+                .definition(encoding.as_bytes(), definition.as_bytes());
             found.extend(definition.map(|definition| (text(row, 0), definition)));
         }
         Ok(found)

@@ -5,8 +5,8 @@
 use super::layout::{GROUND, Layout};
 use super::shape::Colour;
 use super::vector::{Vec3, add, dot, hash_normal, hash01, scale};
-use jetlag_record::detection::Box2d;
 use crate::Image;
+use jetlag_record::detection::Box2d;
 
 /// Columns and rows of the image.
 pub const IMAGE_SIZE: [usize; 2] = [640, 384];

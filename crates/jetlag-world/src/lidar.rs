@@ -2,9 +2,9 @@
 
 use super::layout::{GROUND, Layout};
 use super::vector::{Vec3, add, dot, hash_normal, hash01, scale};
-use jetlag_record::detection::Box3d;
 use crate::calibration::holds;
 use crate::{PointCloud, Sweep};
+use jetlag_record::detection::Box3d;
 
 /// Number of rings; ring 0 is the lowest.
 pub const RINGS: usize = 32;

@@ -41,7 +41,10 @@ pub(super) fn drive(args: &SynthArgs, seconds: u32) -> anyhow::Result<Outcome> {
         }
         SynthFormat::Kitti => {
             place::make_ready(out, args.force, place::is_raw_kitti)?;
-            let next = format!("jetlag data convert {} --sequence {DRIVE} -o drive.mcap", shell::path(out));
+            let next = format!(
+                "jetlag data convert {} --sequence {DRIVE} -o drive.mcap",
+                shell::path(out)
+            );
             (kitti_raw(&drive, out, &mut progress)?, next)
         }
         SynthFormat::Mcap | SynthFormat::Db3 => {
@@ -100,7 +103,11 @@ pub(super) fn convert(args: &ConvertArgs) -> anyhow::Result<Outcome> {
         out.display(),
         shell::path(out)
     ))?;
-    Ok(if done.lost == 0 { Outcome::Done } else { Outcome::Gaps })
+    Ok(if done.lost == 0 {
+        Outcome::Done
+    } else {
+        Outcome::Gaps
+    })
 }
 
 fn bar() -> ProgressBar {

@@ -6,4 +6,7 @@ mod feed;
 mod tests;
 
 pub use feed::SyntheticSource;
-pub use jetlag_world::*;
+pub use jetlag_world::{
+    Class, IMAGE_SIZE, LIDAR_RANGE, MAX_TRUNCATED, MIN_HEIGHT, MIN_POINTS, MIN_VISIBLE, Object, Observation,
+    RANGE, RINGS, STEPS, Scene, World, calibration, counts_for_lidar,
+};

@@ -170,9 +170,7 @@ impl Scan<'_> {
 
     fn describe(&mut self, opcode: u8, body: &[u8]) -> Result<Option<Damage>, BagError> {
         let is_read = match opcode {
-            op::SCHEMA => {
-                record::schema(body, &mut self.contents).map(|schema| self.types.extend([schema]))
-            }
+            op::SCHEMA => record::schema(body, &mut self.contents).map(|schema| self.types.extend([schema])),
             _ => match Channel::of(body) {
                 Some(channel) => {
                     let number = i64::from(channel.number);

@@ -51,7 +51,13 @@ impl SqliteWriter {
     /// Describes a topic; topics are numbered from 1 on here.
     pub(super) fn topic(&mut self, number: u16, topic: &Described<'_>) -> Result<(), Refused> {
         let sql = "INSERT INTO topics VALUES (?1, ?2, ?3, ?4, ?5, '')";
-        let row = params![i64::from(number) + 1, topic.name, topic.kind, topic.serialization, topic.qos];
+        let row = params![
+            i64::from(number) + 1,
+            topic.name,
+            topic.kind,
+            topic.serialization,
+            topic.qos
+        ];
         self.connection.execute(sql, row).map_err(Refused::Sqlite)?;
         let (encoding, definition) = topic.definition;
         if !definition.is_empty() && self.types.insert(topic.kind.to_owned()) {

@@ -187,7 +187,11 @@ impl Drive {
         let x = START + self.own.way(second);
         let (slope, speed) = (self.course.slope(x), self.own.speed(second));
         Ego {
-            position: [x, self.course.middle(x) - f64::from(self.street.half) * OWN_LANE, 0.0],
+            position: [
+                x,
+                self.course.middle(x) - f64::from(self.street.half) * OWN_LANE,
+                0.0,
+            ],
             yaw: libm::atan(slope),
             velocity: [speed, slope * speed],
             yaw_rate: self.course.bend(x) * speed / (1.0 + slope * slope),

@@ -40,7 +40,11 @@ impl Roadside {
     pub(super) fn within(&self, span: Span, course: &Course, out: &mut Vec<Placed>) {
         let cell = |along: f64| libm::floor(along / CELL) as i64;
         for number in cell(span.from)..=cell(span.to) {
-            out.extend(self.cell(number, course).into_iter().filter(|one| span.has(one.along)));
+            out.extend(
+                self.cell(number, course)
+                    .into_iter()
+                    .filter(|one| span.has(one.along)),
+            );
         }
     }
 

@@ -99,7 +99,10 @@ impl Traffic {
             let moved = lane.way * lane.motion.way(second);
             let slot = |along: f64| libm::floor((along - moved) / lane.slot) as i64;
             for place in slot(span.from).max(lane.first)..=slot(span.to) {
-                out.extend(self.one(lane, number, place, moved, second).filter(|one| span.has(one.along)));
+                out.extend(
+                    self.one(lane, number, place, moved, second)
+                        .filter(|one| span.has(one.along)),
+                );
             }
         }
     }
@@ -150,7 +153,14 @@ mod tests {
             let traffic = Traffic::new(dice, 5.0, 300.0, &own);
             for second in [0.0, 3.3, 19.0] {
                 let mut all = Vec::new();
-                traffic.within(Span { from: 250.0, to: 700.0 }, second, &mut all);
+                traffic.within(
+                    Span {
+                        from: 250.0,
+                        to: 700.0,
+                    },
+                    second,
+                    &mut all,
+                );
                 assert!(all.len() > 20, "{}", all.len());
                 for (n, one) in all.iter().enumerate() {
                     assert!(one.speed.abs() * libm::hypot(1.0, course.slope(one.along)) < Traffic::FASTEST);
@@ -161,7 +171,9 @@ mod tests {
                     }
                 }
                 let me = 300.0 + own.way(second);
-                let first = all.iter().filter(|one| one.identity.is_some_and(|id| id.lane() == Some(0)));
+                let first = all
+                    .iter()
+                    .filter(|one| one.identity.is_some_and(|id| id.lane() == Some(0)));
                 assert!(first.map(|one| one.along - me).all(|apart| apart > 8.0));
             }
         }

@@ -86,8 +86,12 @@ fn planned(drive: &Drive) -> Vec<Planned> {
         }));
     };
     add(What::Place, PLACES, &|number| PLACES.time(number));
-    add(What::Image, CAMERA, &|number| captured(drive, Sensor::Camera, CAMERA, number));
-    add(What::Sweep, LIDAR, &|number| captured(drive, Sensor::Lidar, LIDAR, number));
+    add(What::Image, CAMERA, &|number| {
+        captured(drive, Sensor::Camera, CAMERA, number)
+    });
+    add(What::Sweep, LIDAR, &|number| {
+        captured(drive, Sensor::Lidar, LIDAR, number)
+    });
     all.sort_by_key(|planned| (planned.logged, planned.what));
     all
 }
@@ -120,7 +124,12 @@ fn points(sweep: &Sweep) -> Vec<u8> {
     bytes
 }
 
-fn write(bag: &mut BagWriter, planned: &Planned, made: Made, written: &mut Written) -> Result<(), FilesError> {
+fn write(
+    bag: &mut BagWriter,
+    planned: &Planned,
+    made: Made,
+    written: &mut Written,
+) -> Result<(), FilesError> {
     let (stamp, logged) = (stamp(planned.time), planned.logged);
     match made {
         Made::Place(ego) => {
@@ -139,7 +148,11 @@ fn write(bag: &mut BagWriter, planned: &Planned, made: Made, written: &mut Writt
                 format: "jpeg",
                 data: &jpeg?,
             };
-            bag.write("/cam_front/image_raw/compressed", logged, &Message::CompressedImage(image))?;
+            bag.write(
+                "/cam_front/image_raw/compressed",
+                logged,
+                &Message::CompressedImage(image),
+            )?;
             written.images += 1;
         }
         Made::Sweep(points) => {

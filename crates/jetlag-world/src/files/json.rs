@@ -30,9 +30,10 @@ impl Table {
     pub(super) fn row(&mut self, row: &Value) -> Result<(), FilesError> {
         let before: &[u8] = if self.rows == 0 { b"[\n" } else { b",\n" };
         self.rows += 1;
-        let written = self.file.write_all(before).and_then(|()| {
-            serde_json::to_writer(&mut self.file, row).map_err(std::io::Error::from)
-        });
+        let written = self
+            .file
+            .write_all(before)
+            .and_then(|()| serde_json::to_writer(&mut self.file, row).map_err(std::io::Error::from));
         written.map_err(|error| self.failed(error))
     }
 

@@ -1,6 +1,6 @@
 //! A drive as KITTI's raw layout: both sensors at 10 Hz and at once, as KITTI's are synchronised, with packets of the inertial
 //! unit and the day's calibration. All four cameras are calibrated as the one there is, `image_02`; the inertial unit is at the
-//! vehicle's origin. There are no tracklets.
+//! vehicle's origin. `tracklets` has the ground truth.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use jetlag_record::units::Nanos;
 
 use super::order::in_order;
-use super::{BEGIN, FilesError, Progress, Written, make_folder, write};
+use super::{BEGIN, FilesError, Progress, Written, make_folder, tracklets, write};
 use crate::{Drive, Ego, IMAGE_SIZE, Image, LIDAR_PLACE, PointCloud, Rate, calibration};
 
 /// The day's folder.
@@ -61,6 +61,7 @@ pub fn kitti_raw(drive: &Drive, out: &Path, progress: Progress<'_>) -> Result<Wr
     for folder in &folders {
         write(&folder.join("timestamps.txt"), &times)?;
     }
+    write(&base.join("tracklet_labels.xml"), tracklets::text(drive, RATE))?;
     write(&base.join("oxts/dataformat.txt"), FORMAT)?;
     write(&day.join("calib_cam_to_cam.txt"), cameras())?;
     let [x, y, z] = LIDAR_PLACE;
@@ -81,7 +82,12 @@ const FORMAT: &str = "lat lon alt roll pitch yaw vn ve vf vl vu ax ay az af al a
                       pos_accuracy vel_accuracy navstat numsats posmode velmode orimode\n";
 
 fn bytes(cloud: &PointCloud) -> Vec<u8> {
-    cloud.points.as_flattened().iter().flat_map(|v| v.to_le_bytes()).collect()
+    cloud
+        .points
+        .as_flattened()
+        .iter()
+        .flat_map(|v| v.to_le_bytes())
+        .collect()
 }
 
 fn png(image: &Image) -> Result<Vec<u8>, FilesError> {
@@ -115,7 +121,9 @@ fn oxts(first: &Ego, ego: &Ego) -> String {
     let longitude = ORIGIN[1] + moved[0] / scale / radians;
     let [east, up_north] = ego.velocity;
     let forward = libm::hypot(east, up_north);
-    let mut values = vec![latitude, longitude, 116.0, 0.0, 0.0, ego.yaw, up_north, east, forward, 0.0, 0.0];
+    let mut values = vec![
+        latitude, longitude, 116.0, 0.0, 0.0, ego.yaw, up_north, east, forward, 0.0, 0.0,
+    ];
     // Of the accelerations only gravity is there.
     values.extend([0.0, 0.0, 9.81, 0.0, 0.0, 9.81]);
     values.extend([0.0, 0.0, ego.yaw_rate, 0.0, 0.0, ego.yaw_rate]);
@@ -129,14 +137,22 @@ fn text(values: &[f64]) -> String {
 }
 
 fn rigid(turn: &[f64], shift: &[f64]) -> String {
-    format!("calib_time: 14-Nov-2023 00:00:00\nR: {}\nT: {}\n", text(turn), text(shift))
+    format!(
+        "calib_time: 14-Nov-2023 00:00:00\nR: {}\nT: {}\n",
+        text(turn),
+        text(shift)
+    )
 }
 
 fn cameras() -> String {
     let same = text(&[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
     let calibration = calibration();
     let projection = text(calibration.projection.as_flattened());
-    let matrix: Vec<f64> = calibration.projection.iter().flat_map(|row| [row[0], row[1], row[2]]).collect();
+    let matrix: Vec<f64> = calibration
+        .projection
+        .iter()
+        .flat_map(|row| [row[0], row[1], row[2]])
+        .collect();
     let matrix = text(&matrix);
     let size = text(&IMAGE_SIZE.map(|n| n as f64));
     let mut all = String::from("calib_time: 14-Nov-2023 00:00:00\ncorner_dist: 9.950000e-02\n");

@@ -9,13 +9,14 @@ mod kitti;
 mod map;
 mod nuscenes;
 mod order;
+mod tracklets;
 
 use std::path::{Path, PathBuf};
 
 use jetlag_record::units::Nanos;
 
 use crate::camera::{CENTRE, FOCAL};
-use crate::{CAMERA, Drive, IMAGE_SIZE, Image, LIDAR, Rate, vector};
+use crate::{Drive, Image, Rate, vector};
 
 pub use bag::bag;
 pub use jetlag_bags::BagWriter;

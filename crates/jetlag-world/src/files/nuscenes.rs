@@ -13,12 +13,13 @@ use serde_json::{Value, json};
 use super::json::{Table, table};
 use super::order::in_order;
 use super::{
-    BEGIN, CAMERA_TURN, FilesError, Progress, Sensor, Written, captured, intrinsic, jpeg, make_folder, map, turn,
-    write,
+    BEGIN, CAMERA_TURN, FilesError, Progress, Sensor, Written, captured, intrinsic, jpeg, make_folder, map,
+    turn, write,
 };
 use crate::vector::mix;
 use crate::{
-    Actor, CAMERA, CAMERA_PLACE, Class, Drive, IMAGE_SIZE, Identity, LIDAR, LIDAR_PLACE, Moment, Object, Sweep,
+    Actor, CAMERA, CAMERA_PLACE, Class, Drive, IMAGE_SIZE, Identity, LIDAR, LIDAR_PLACE, Moment, Object,
+    Sweep,
 };
 
 /// The folder of the tables: the devkit knows its scenes.
@@ -167,7 +168,10 @@ pub fn nuscenes(drive: &Drive, out: &Path, progress: Progress<'_>) -> Result<Wri
     writer.data.end()?;
     writer.poses.end()?;
     annotated(&tables, &tokens, &annotations)?;
-    map::write(drive, &out.join("maps").join(format!("{}.png", tokens.of(Of::Map, 0))))?;
+    map::write(
+        drive,
+        &out.join("maps").join(format!("{}.png", tokens.of(Of::Map, 0))),
+    )?;
     small(&tables, &tokens, drive, samples)?;
     Ok(Written { images, sweeps })
 }
@@ -287,7 +291,15 @@ fn annotated(
             let sample = all.get(number)?.sample;
             Some(tokens.of(Of::Annotation, mix(identity.number()) ^ sample))
         };
-        for (number, Annotation { sample, actor, object }) in all.iter().enumerate() {
+        for (
+            number,
+            Annotation {
+                sample,
+                actor,
+                object,
+            },
+        ) in all.iter().enumerate()
+        {
             let [length, width, height] = actor.size;
             boxes.row(&json!({
                 "token": token(number), "sample_token": tokens.of(Of::Sample, *sample), "instance_token": instance,
@@ -327,9 +339,7 @@ fn visibility(object: &Object) -> &'static str {
 /// Tables of few rows.
 fn small(tables: &Path, tokens: &Tokens, drive: &Drive, samples: u64) -> Result<(), FilesError> {
     let of = |kind, number: usize| tokens.of(kind, number as u64);
-    let sensor = |(number, (_, channel, modality)): (usize, &(Sensor, &str, &str))| {
-        json!({ "token": of(Of::Sensor, number), "channel": channel, "modality": modality })
-    };
+    let sensor = |(number, (_, channel, modality)): (usize, &(Sensor, &str, &str))| json!({ "token": of(Of::Sensor, number), "channel": channel, "modality": modality });
     let calibrated = |(number, (kind, ..)): (usize, &(Sensor, &str, &str))| {
         let (place, turned, camera) = match kind {
             Sensor::Camera => (CAMERA_PLACE, CAMERA_TURN, json!(intrinsic())),
@@ -341,9 +351,7 @@ fn small(tables: &Path, tokens: &Tokens, drive: &Drive, samples: u64) -> Result<
         })
     };
     let named = |kind, names: &[&str]| -> Vec<Value> {
-        let row = |(number, name): (usize, &&str)| {
-            json!({ "token": of(kind, number), "name": name, "description": "" })
-        };
+        let row = |(number, name): (usize, &&str)| json!({ "token": of(kind, number), "name": name, "description": "" });
         names.iter().enumerate().map(row).collect()
     };
     let levels = [(1, "v0-40"), (2, "v40-60"), (3, "v60-80"), (4, "v80-100")];
@@ -354,10 +362,22 @@ fn small(tables: &Path, tokens: &Tokens, drive: &Drive, samples: u64) -> Result<
     let log = tokens.of(Of::Log, 0);
     let map = tokens.of(Of::Map, 0);
     let scene = tokens.of(Of::Scene, 0);
-    table(tables, "sensor", &SENSORS.iter().enumerate().map(sensor).collect::<Vec<_>>())?;
-    table(tables, "calibrated_sensor", &SENSORS.iter().enumerate().map(calibrated).collect::<Vec<_>>())?;
+    table(
+        tables,
+        "sensor",
+        &SENSORS.iter().enumerate().map(sensor).collect::<Vec<_>>(),
+    )?;
+    table(
+        tables,
+        "calibrated_sensor",
+        &SENSORS.iter().enumerate().map(calibrated).collect::<Vec<_>>(),
+    )?;
     table(tables, "attribute", &named(Of::Attribute, &ATTRIBUTES))?;
-    table(tables, "category", &named(Of::Category, &Class::ALL.map(category)))?;
+    table(
+        tables,
+        "category",
+        &named(Of::Category, &Class::ALL.map(category)),
+    )?;
     table(tables, "visibility", &levels.map(level))?;
     table(
         tables,

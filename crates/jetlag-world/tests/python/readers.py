@@ -97,7 +97,20 @@ def kitti(root, date, drive):
             "points": len(data.get_velo(n)),
             "size": list(data.get_cam2(n).size),
         })
+    import xml.etree.ElementTree
+
+    name = pathlib.Path(root, date, f"{date}_drive_{drive}_sync", "tracklet_labels.xml")
+    tracklets = xml.etree.ElementTree.parse(name).getroot().find("tracklets")
+    boxes = []
+    for item in tracklets.findall("item"):
+        poses = item.find("poses").findall("item")
+        assert len(poses) == int(item.find("poses").find("count").text)
+        first = int(item.find("first_frame").text)
+        for number, pose in enumerate(poses, first):
+            place = [float(pose.find(name).text) for name in ("tx", "ty", "tz", "rz")]
+            boxes.append([number, item.find("objectType").text, *place])
     return {
+        "boxes": boxes,
         "frames": frames,
         "K_cam2": data.calib.K_cam2.tolist(),
         "T_cam2_velo": data.calib.T_cam2_velo.tolist(),

@@ -16,7 +16,11 @@ fn a_bag_tells_what_was_seen_and_when_and_from_where() {
     assert_eq!((written.images, written.sweeps), (12, 20));
     let found = Bag::open(&path, &Limits::default()).unwrap();
     assert!(found.completeness().is_whole());
-    let counts: Vec<(String, usize)> = found.topics().iter().map(|topic| (topic.name().to_owned(), topic.entries().len())).collect();
+    let counts: Vec<(String, usize)> = found
+        .topics()
+        .iter()
+        .map(|topic| (topic.name().to_owned(), topic.entries().len()))
+        .collect();
     let wanted = [
         ("/cam_front/camera_info", 12),
         ("/cam_front/image_raw/compressed", 12),
@@ -25,7 +29,12 @@ fn a_bag_tells_what_was_seen_and_when_and_from_where() {
         ("/tf_static", 1),
     ];
     assert_eq!(counts, wanted.map(|(name, count)| (name.to_owned(), count)));
-    assert!(found.topics().iter().all(|topic| topic.definition().is_some_and(|known| !known.text.is_empty())));
+    assert!(
+        found
+            .topics()
+            .iter()
+            .all(|topic| topic.definition().is_some_and(|known| !known.text.is_empty()))
+    );
     let (mut reader, mut message, mut points) = (found.reader(), Vec::new(), Points::default());
     let by = Select {
         by: By::Header,
@@ -35,7 +44,10 @@ fn a_bag_tells_what_was_seen_and_when_and_from_where() {
     for (n, entry) in index.entries().iter().enumerate() {
         let stamp = index.time(n).unwrap();
         let late = entry.log_time().since(stamp);
-        assert!(late > Nanos::from_millis(3) && late < Nanos::from_millis(20), "{late}");
+        assert!(
+            late > Nanos::from_millis(3) && late < Nanos::from_millis(20),
+            "{late}"
+        );
         reader.read(entry, &mut message).unwrap();
         let sweep = drive.at(Nanos(stamp.0) - BEGIN).sweep();
         points.decode(&message, Want::default()).unwrap();

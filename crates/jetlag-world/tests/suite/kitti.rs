@@ -25,7 +25,15 @@ fn times_poses_and_calibration_are_the_drive_s() {
             assert!((pose[k][3] - moved).abs() < 1e-6, "{pose:?} {ego:?}");
         }
         assert!((pose[1][0].atan2(pose[0][0]) - ego.yaw).abs() < 1e-9);
-        let bytes: Vec<u8> = drive.at(time).sweep().cloud.points.as_flattened().iter().flat_map(|v| v.to_le_bytes()).collect();
+        let bytes: Vec<u8> = drive
+            .at(time)
+            .sweep()
+            .cloud
+            .points
+            .as_flattened()
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect();
         assert!(std::fs::read(&frame.file).unwrap() == bytes);
     }
     let ours = calibration();

@@ -13,7 +13,10 @@ fn points(file: &std::path::Path) -> Vec<[f32; 5]> {
     let (points, rest) = bytes.as_chunks::<20>();
     assert!(rest.is_empty());
     let number = |point: &[u8; 20], k: usize| f32::from_le_bytes(point[4 * k..][..4].try_into().unwrap());
-    points.iter().map(|point| std::array::from_fn(|k| number(point, k))).collect()
+    points
+        .iter()
+        .map(|point| std::array::from_fn(|k| number(point, k)))
+        .collect()
 }
 
 #[test]
@@ -46,7 +49,10 @@ fn a_drive_is_read_as_it_was_driven() {
         let stored = points(&frame.file);
         assert_eq!(stored.len(), sweep.cloud.points.len());
         for ((stored, point), ring) in stored.iter().zip(&sweep.cloud.points).zip(&sweep.rings) {
-            assert_eq!((stored[..4].as_ref(), stored[4]), (point.as_ref(), f32::from(*ring)));
+            assert_eq!(
+                (stored[..4].as_ref(), stored[4]),
+                (point.as_ref(), f32::from(*ring))
+            );
         }
         // At keyframes the boxes are the truth itself; between them the truth is a curve and the boxes are on its chord.
         let within = if frame.is_key_frame { 1e-6 } else { 0.15 };
@@ -55,7 +61,11 @@ fn a_drive_is_read_as_it_was_driven() {
                 (0..3).all(|k| (actor.position[k] - found.pose.translation[k]).abs() < within)
             };
             let Some(actor) = moment.actors().iter().find(near) else {
-                assert!(!found.interpolated && !frame.is_key_frame, "{found:?} at {}", frame.offset);
+                assert!(
+                    !found.interpolated && !frame.is_key_frame,
+                    "{found:?} at {}",
+                    frame.offset
+                );
                 continue; // New at the keyframe to come, and where it is then.
             };
             let known = identities.insert(found.instance.to_string(), actor.class);
@@ -67,7 +77,10 @@ fn a_drive_is_read_as_it_was_driven() {
             };
             assert_eq!(found.category, category);
             let velocity = found.velocity.unwrap_or_default();
-            assert!((velocity[0] - actor.velocity[0]).abs() < 0.6, "{velocity:?} {actor:?}");
+            assert!(
+                (velocity[0] - actor.velocity[0]).abs() < 0.6,
+                "{velocity:?} {actor:?}"
+            );
         }
     }
     for frame in lidar.frames().filter(|frame| frame.is_key_frame) {
@@ -84,8 +97,15 @@ fn a_drive_is_read_as_it_was_driven() {
     let camera = dataset.select(&Selection::of("CAM_FRONT")).unwrap();
     assert_eq!(camera.len(), 13);
     let gaps: Vec<Nanos> = camera.frames().map(|frame| frame.captured - BEGIN).collect();
-    assert!(gaps.windows(2).all(|pair| ((pair[1] - pair[0]).0 - 83_333_333).abs() <= 1000));
-    assert!(camera.frames().all(|frame| frame.size == Some([640, 384]) && frame.file.is_file()));
+    assert!(
+        gaps.windows(2)
+            .all(|pair| ((pair[1] - pair[0]).0 - 83_333_333).abs() <= 1000)
+    );
+    assert!(
+        camera
+            .frames()
+            .all(|frame| frame.size == Some([640, 384]) && frame.file.is_file())
+    );
     assert!(camera.frames().all(|frame| frame.sensor.intrinsic.is_some()));
 }
 
@@ -106,7 +126,11 @@ fn equal_seeds_give_equal_files() {
                 continue;
             }
             let other = b.join(path.strip_prefix(&a).unwrap());
-            assert!(std::fs::read(&path).unwrap() == std::fs::read(other).unwrap(), "{}", path.display());
+            assert!(
+                std::fs::read(&path).unwrap() == std::fs::read(other).unwrap(),
+                "{}",
+                path.display()
+            );
             files += 1;
         }
     }

@@ -90,7 +90,10 @@ mod tests {
         fs::create_dir(&out).unwrap();
         fs::write(out.join("b_0.mcap"), "x").unwrap();
         let error = make_ready(&out, false, is_bag).unwrap_err().to_string();
-        assert!(error.ends_with("exists; name another place, or replace it with --force"), "{error}");
+        assert!(
+            error.ends_with("exists; name another place, or replace it with --force"),
+            "{error}"
+        );
         fs::write(out.join("notes.txt"), "x").unwrap();
         let error = make_ready(&out, true, is_bag).unwrap_err().to_string();
         assert!(error.contains("holds something else"), "{error}");
