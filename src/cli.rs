@@ -1,6 +1,7 @@
 //! Argument types; no behaviour. Here are the commands; each group of them has its arguments in a file of its own.
 
 mod build;
+mod data;
 mod detectors;
 mod init;
 mod machine;
@@ -14,7 +15,8 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::built;
 
 pub use build::{BuildArgs, CacheCommand, PlanArgs};
-pub use detectors::{DataCommand, EvalArgs, InspectArgs};
+pub use data::{BagCompression, ConvertArgs, DataCommand, Storage, SynthArgs, SynthFormat};
+pub use detectors::{EvalArgs, InspectArgs};
 pub use init::InitArgs;
 pub use machine::{ClocksCommand, ClocksWhen, DoctorArgs, MonitorArgs, SelftestArgs, SelftestGroup};
 pub use results::{CompareArgs, Compat, ExportArgs, ExportFormat, ReportArgs, TrtexecArgs};
@@ -135,7 +137,7 @@ A network that no head reads becomes a bare network: made inputs, time only."
           jetlag eval engines/camera.ron --data scenes"
     )]
     Eval(EvalArgs),
-    /// Generate data for detectors.
+    /// Generate data for detectors, and make bags of recordings.
     #[command(subcommand)]
     Data(DataCommand),
     /// Run a scenario on a board over ssh and fetch the run file.

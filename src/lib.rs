@@ -4,7 +4,7 @@
 //! that is pure and a crate of its own. Both stand on the crate `jetlag-record`, shown here as [`record`], [`units`],
 //! [`files`], [`nearest`] and [`shell`]; the offline half is `jetlag-report`, shown as [`analysis`] and [`report`]. Facts of the machine
 //! are the crate `jetlag-board`, shown as [`board`]; ranges of other people's applications, and for NVIDIA's profilers, are
-//! `jetlag-range`, shown as [`range`] and [`trace`].
+//! `jetlag-range`, shown as [`range`] and [`trace`]. The synthetic world is `jetlag-world`, shown in [`source`].
 //! docs/architecture.md has the map and the reasons; the import rules are:
 //!
 //! - [`record`], [`units`], [`files`], [`nearest`], [`shell`], [`clock`], [`shown`] and [`built`] ← everyone; [`tensor`] and [`device_step`]
@@ -16,6 +16,7 @@
 //! - [`tenant`] ← backend's trait, detector, source, clock, trace; [`telemetry`] ← board, clock
 //! - `activity` (a feature) ← record, scenario, clock, tenant's `Marks`; only it sees the crate `cupti-dyn`
 //! - [`deploy`] ← scenario, detector's specs, engine's network files; [`show`] ← report and what it shows
+//! - `convert` (a feature) ← source, and the crates of recordings
 //! - [`commands`] ← everything
 //!
 //! `analysis` never reads a clock, `report` never computes, and only `main` and `commands` print.
@@ -27,6 +28,8 @@ pub mod built;
 pub mod cli;
 pub mod clock;
 pub mod commands;
+#[cfg(feature = "recordings")]
+pub mod convert;
 pub mod deploy;
 pub mod detector;
 pub mod device_step;

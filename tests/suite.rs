@@ -17,6 +17,8 @@ mod clocks;
 mod compare;
 #[cfg(feature = "gpu")]
 mod cuda_double_itself;
+#[cfg(all(feature = "cpu", feature = "recordings"))]
+mod data_out;
 #[cfg(feature = "cpu")]
 mod demo_networks;
 #[cfg(feature = "cpu")]

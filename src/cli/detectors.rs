@@ -1,8 +1,8 @@
-//! What commands on detectors, their networks and their data take: `inspect`, `eval` and `data`.
+//! What commands on detectors and their networks take: `inspect` and `eval`.
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use super::Format;
 
@@ -51,25 +51,4 @@ pub struct EvalArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
-}
-
-/// Kinds of generated data.
-#[derive(Debug, Subcommand)]
-pub enum DataCommand {
-    /// Generate scenes of cars, people and bicycles for a camera and a LiDAR, with ground truth.
-    #[command(after_help = "Example:  jetlag data synth --out scenes --count 200 --seed 9001")]
-    Synth {
-        /// The folder to write: image_2, velodyne, label_2, calib.
-        #[arg(long, value_name = "DIR")]
-        out: PathBuf,
-        /// Number of scenes.
-        #[arg(long, default_value_t = 100)]
-        count: u64,
-        /// Random seed; equal seeds give equal scenes.
-        #[arg(long, default_value_t = 0)]
-        seed: u64,
-        /// Number of the first scene.
-        #[arg(long, default_value_t = 0)]
-        start: u64,
-    },
 }

@@ -1,68 +1,48 @@
-//! `jetlag data`: makes data sets. `synth` writes synthetic scenes as KITTI-format folders.
+//! `jetlag data`: makes data sets. `synth` writes a synthetic world: stills in KITTI's object layout, and drives as nuScenes,
+//! KITTI's raw layout or a bag. `convert` makes a bag of any recording.
 
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+#[cfg_attr(not(feature = "recordings"), path = "data/without_recordings.rs")]
+mod recordings;
+mod stills;
 
-use super::outcome::WrongUse;
-use super::output::print;
-use crate::shell;
-use crate::source::SourceError;
-use crate::source::kitti::write_scene;
-use crate::source::synthetic::World;
+use super::outcome::{Outcome, WrongUse};
+use crate::cli::{BagCompression, ConvertArgs, SynthArgs, SynthFormat};
 
-/// Writes scenes `start..start + count` of `seed` under `out`, on all cores, and says so; the file names are
-/// the scenes' numbers in at least six digits.
+/// Scenes that are written if nobody says how many.
+const STILLS: u64 = 100;
+/// Seconds of a drive if nobody says how many: a scene of nuScenes.
+const SECONDS: u32 = 20;
+
+/// Writes a synthetic world, and says so.
 ///
 /// # Errors
-/// No scene asked for, or numbers beyond what a scene can have: [`WrongUse`]. Otherwise the first file that
-/// cannot be written; the scenes written until then stay.
-pub fn synth(out: &Path, count: u64, seed: u64, start: u64) -> anyhow::Result<()> {
-    if count == 0 {
-        return Err(WrongUse("--count must be at least 1".to_owned()).into());
+/// Options that do not go together, or numbers out of range: [`WrongUse`]. Otherwise the first file that cannot be written.
+pub(super) fn synth(args: &SynthArgs) -> anyhow::Result<Outcome> {
+    let is_bag = matches!(args.format, SynthFormat::Mcap | SynthFormat::Db3);
+    if args.compression != BagCompression::None && !is_bag {
+        let problem = "--compression is of bags (--format mcap or db3): images of the other formats are compressed as they are";
+        return Err(WrongUse(problem.to_owned()).into());
     }
-    let end = start.checked_add(count).ok_or_else(|| {
-        WrongUse(format!(
-            "--start {start} with --count {count} exceeds the highest scene number, {}",
-            u64::MAX - 1
-        ))
-    })?;
-    let next = AtomicU64::new(start);
-    // Never counts beyond the end, where it could wrap.
-    let take = || {
-        next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |index| {
-            (index < end).then(|| index + 1)
-        })
-    };
-    let work = || -> Result<(), SourceError> {
-        while let Ok(index) = take() {
-            let scene = World::scene(seed, index);
-            let written = write_scene(
-                out,
-                &format!("{index:06}"),
-                &scene.observe(),
-                &scene.calibration(),
-            );
-            if written.is_err() {
-                // The others need not go on.
-                next.store(end, Ordering::Relaxed);
-                return written;
-            }
-        }
-        Ok(())
-    };
-    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| match worker.join() {
-            Ok(outcome) => outcome,
-            Err(panic) => std::panic::resume_unwind(panic),
-        })
-    })?;
-    let scenes = if count == 1 { "scene" } else { "scenes" };
-    print(&format!(
-        "{count} {scenes} written to {}; next: jetlag eval builtin:camera --data {}\n",
-        out.display(),
-        shell::path(out)
-    ))?;
-    Ok(())
+    if args.format == SynthFormat::Kitti && args.seconds.is_none() {
+        return stills::synth(
+            &args.out,
+            args.count.unwrap_or(STILLS),
+            args.seed,
+            args.start.unwrap_or_default(),
+        )
+        .map(|()| Outcome::Done);
+    }
+    if args.count.is_some() || args.start.is_some() {
+        let problem = "--count and --start are of stills (--format kitti); a drive has --seconds";
+        return Err(WrongUse(problem.to_owned()).into());
+    }
+    recordings::drive(args, args.seconds.unwrap_or(SECONDS))
+}
+
+/// Makes a bag of a recording, and says so.
+///
+/// # Errors
+/// A recording that is none or cannot be read, options that do not go together: [`WrongUse`]. Otherwise what cannot be written.
+pub(super) fn convert(args: &ConvertArgs) -> anyhow::Result<Outcome> {
+    recordings::convert(args)
 }

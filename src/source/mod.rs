@@ -4,7 +4,6 @@
 //! `acquire` and `decode` are separate because they are separate stages in the record. What is done
 //! with the pixels or points is the detector's affair.
 
-pub mod calibration;
 pub mod empty;
 pub mod folder;
 pub mod images;
@@ -25,43 +24,18 @@ use crate::units::Nanos;
 use shared::SharedCost;
 use timeline::Timeline;
 
-/// An 8-bit RGB image, rows packed, top row first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Image {
-    /// The width, in pixels.
-    pub width: usize,
-    /// The height, in pixels.
-    pub height: usize,
-    /// `height × width × 3` bytes: red, green, blue.
-    pub rgb: Vec<u8>,
-}
+pub use jetlag_world::{Image, PointCloud, calibration};
 
-/// One LiDAR sweep: x forward, y left, z up, in metres from the sensor, and the return's intensity.
+/// What a frame holds once it is decoded.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PointCloud {
-    /// `x, y, z, intensity` of each point, in file order.
-    pub points: Vec<[f32; 4]>,
-    /// How much older than the newest sweep each point's sweep is, in seconds; empty where all are of one sweep.
-    pub time: Vec<f32>,
-    /// The laser of each point, from 0; empty where the source does not know it or nobody wants it ([`Source::want_rings`]).
-    pub ring: Vec<f32>,
-}
-
-impl PointCloud {
-    /// Of one sweep, without rings.
-    pub fn of(points: Vec<[f32; 4]>) -> PointCloud {
-        PointCloud {
-            points,
-            ..PointCloud::default()
-        }
-    }
-
-    /// Forgets the points, and keeps the memory.
-    pub fn clear(&mut self) {
-        self.points.clear();
-        self.time.clear();
-        self.ring.clear();
-    }
+pub enum Content {
+    /// Nothing: for the `sim` and `null` backends.
+    #[default]
+    Empty,
+    /// An image of a camera.
+    Image(Image),
+    /// A sweep of a LiDAR.
+    Points(PointCloud),
 }
 
 impl Content {
@@ -75,18 +49,6 @@ impl Content {
             Content::Empty | Content::Image(_) => unreachable!("it was just made a sweep"),
         }
     }
-}
-
-/// What a frame holds once it is decoded.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Content {
-    /// Nothing: for the `sim` and `null` backends.
-    #[default]
-    Empty,
-    /// An image of a camera.
-    Image(Image),
-    /// A sweep of a LiDAR.
-    Points(PointCloud),
 }
 
 /// The unit of work: one image or one sweep with its capture time. Buffers are kept between frames.

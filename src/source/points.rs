@@ -128,6 +128,20 @@ pub enum PointsError {
     Pcd(#[from] pcd::PcdError),
 }
 
+/// The points of a file: of a `.pcd`, or of a `.bin` of KITTI.
+///
+/// # Errors
+/// Its bytes are no such points.
+pub fn read_sweep(file: &Path, bytes: &[u8]) -> Result<Vec<[f32; 4]>, PointsError> {
+    let mut points = Vec::new();
+    match has_ending(file, &["pcd"]) {
+        // Not more than its bytes can hold.
+        true => pcd::parse(bytes, &mut points, None, bytes.len())?,
+        false => parse_bin(bytes, PointFormat::Kitti, &mut points)?,
+    }
+    Ok(points)
+}
+
 fn parse_bin(bytes: &[u8], format: PointFormat, points: &mut Vec<[f32; 4]>) -> Result<(), PointsError> {
     let (size, columns) = layout(format);
     if !bytes.len().is_multiple_of(size) {

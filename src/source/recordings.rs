@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use nuscenes::is_camera;
+
 use jetlag_bags::{Bag, BagSummary, Limits};
 use jetlag_datasets::nuscenes::NuScenes;
 

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::BagError;
 use crate::completeness::Loss;
 use crate::compression::Compression;
-use crate::limits::TOPICS;
+use crate::definition::Definition;
+use crate::limits::{DEFINITIONS, TOPICS};
 use crate::time::Time;
 
 /// Where a message is, and when it was logged. It belongs to the bag that gave it.
@@ -46,6 +48,10 @@ pub(crate) struct TopicContents {
     pub(crate) name: String,
     pub(crate) kind: String,
     pub(crate) serialization: String,
+    /// What its messages are, where the file tells.
+    pub(crate) definition: Option<Arc<Definition>>,
+    /// `offered_qos_profiles` as stored.
+    pub(crate) qos: String,
     pub(crate) entries: Vec<Entry>,
     pub(crate) compression: Vec<Compression>,
 }
@@ -68,6 +74,8 @@ pub(crate) struct Contents {
     /// How many more messages may come.
     left: u64,
     limit: u64,
+    /// Bytes of definitions that were kept.
+    definitions: usize,
 }
 
 impl Contents {
@@ -78,6 +86,19 @@ impl Contents {
             limit,
             ..Contents::default()
         }
+    }
+
+    /// A definition to be kept, unless those before it take too much memory already.
+    pub(crate) fn definition(&mut self, encoding: &[u8], text: &[u8]) -> Option<Arc<Definition>> {
+        let together = self.definitions.saturating_add(text.len());
+        if text.is_empty() || together > DEFINITIONS {
+            return None;
+        }
+        self.definitions = together;
+        Some(Arc::new(Definition {
+            encoding: String::from_utf8_lossy(encoding).into_owned(),
+            text: text.to_owned(),
+        }))
     }
 
     /// Notes a topic; a second description of the same number changes nothing.

@@ -5,7 +5,9 @@
 //! immutable where it was last written with a write-ahead log, since SQLite would otherwise make files beside it. One that is being
 //! written is read as far as it is committed, and one that is locked is waited for, but not for long.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -15,6 +17,8 @@ use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Row, ffi};
 use crate::completeness::Loss;
 use crate::compression::Compression;
 use crate::contents::{Contents, Entry, NO_CHUNK, TopicContents};
+use crate::definition::Definition;
+use crate::limits::TOPICS;
 use crate::time::Time;
 use crate::{BagError, Limits};
 
@@ -199,17 +203,21 @@ impl Database {
 
     /// A view could compute anything, and a virtual table be anything: only real tables have pages.
     fn require_table(&self, connection: &Connection, table: &'static str) -> Result<(), BagError> {
-        let sql = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1 AND rootpage > 0";
-        let found: i64 = connection
-            .query_row(sql, [table], |row| row.get(0))
-            .map_err(|error| self.refused(error))?;
-        if found == 1 {
+        if self.has_table(connection, table)? {
             return Ok(());
         }
         Err(BagError::NoTable {
             path: self.path.clone(),
             table,
         })
+    }
+
+    fn has_table(&self, connection: &Connection, table: &'static str) -> Result<bool, BagError> {
+        let sql = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?1 AND rootpage > 0";
+        let found: i64 = connection
+            .query_row(sql, [table], |row| row.get(0))
+            .map_err(|error| self.refused(error))?;
+        Ok(found == 1)
     }
 
     fn refused(&self, error: Error) -> BagError {
@@ -334,35 +342,66 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn topics(&mut self, connection: &Connection) -> Result<(), BagError> {
+        let definitions = self.definitions(connection)?;
         let refused = |error| self.database.refused(error);
-        let sql = "SELECT id, name, type, serialization_format FROM topics";
-        let mut statement =
-            connection
-                .prepare(sql)
-                .map_err(|error| match code_of(&error).map(|code| code.code) {
-                    // A column is missing.
-                    Some(ErrorCode::Unknown) => BagError::NoTable {
-                        path: self.database.path.clone(),
-                        table: "topics",
-                    },
-                    _ => refused(error),
-                })?;
+        let with_qos = "SELECT id, name, type, serialization_format, offered_qos_profiles FROM topics";
+        // As the first versions of ROS 2 have it.
+        let without = "SELECT id, name, type, serialization_format, '' FROM topics";
+        let mut statement = connection
+            .prepare(with_qos)
+            .or_else(|_| connection.prepare(without))
+            .map_err(|error| match code_of(&error).map(|code| code.code) {
+                // A column is missing.
+                Some(ErrorCode::Unknown) => BagError::NoTable {
+                    path: self.database.path.clone(),
+                    table: "topics",
+                },
+                _ => refused(error),
+            })?;
         let mut rows = statement.query([]).map_err(refused)?;
         while let Some(row) = rows.next().map_err(refused)? {
             let Some(id) = integer(row, 0) else {
                 self.bad_rows += 1;
                 continue;
             };
+            let kind = text(row, 2);
             self.contents
                 .describe(&self.database.path, id, || TopicContents {
                     name: text(row, 1),
-                    kind: text(row, 2),
+                    definition: definitions.get(&kind).cloned(),
+                    kind,
                     serialization: text(row, 3),
+                    qos: text(row, 4),
                     entries: Vec::new(),
                     compression: Vec::new(),
                 })?;
         }
         Ok(())
+    }
+
+    /// What the types are, in databases that tell.
+    fn definitions(&mut self, connection: &Connection) -> Result<HashMap<String, Arc<Definition>>, BagError> {
+        let mut found = HashMap::new();
+        if !self.database.has_table(connection, "message_definitions")? {
+            return Ok(found);
+        }
+        let sql = "SELECT topic_type, encoding, encoded_message_definition FROM message_definitions";
+        let Ok(mut statement) = connection.prepare(sql) else {
+            return Ok(found); // Of other columns: nothing is told.
+        };
+        let refused = |error| self.database.refused(error);
+        let mut rows = statement.query([]).map_err(refused)?;
+        while let Some(row) = rows.next().map_err(refused)? {
+            if found.len() >= TOPICS {
+                break;
+            }
+            let (encoding, definition) = (text(row, 1), text(row, 2));
+            let definition = self
+                .contents
+                .definition(encoding.as_bytes(), definition.as_bytes());
+            found.extend(definition.map(|definition| (text(row, 0), definition)));
+        }
+        Ok(found)
     }
 
     fn messages(&mut self, connection: &Connection) -> Result<(), BagError> {

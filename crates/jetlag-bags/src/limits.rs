@@ -31,5 +31,7 @@ impl Default for Limits {
 
 /// Most topics of a file; an MCAP file cannot have more.
 pub(crate) const TOPICS: usize = 1 << 16;
+/// Most bytes of the definitions of types that are kept of a file.
+pub(crate) const DEFINITIONS: usize = 64 << 20;
 /// Most files of a bag.
 pub(crate) const FILES: usize = 10_000;

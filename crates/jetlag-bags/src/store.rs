@@ -162,6 +162,7 @@ impl Topics {
                 Some(known) => {
                     let known = &mut self.found[*known];
                     known.entries.append(&mut topic.entries);
+                    known.definition = known.definition.take().or(topic.definition.take());
                     topic
                         .compression
                         .into_iter()

@@ -1,10 +1,13 @@
 //! A topic of a bag: what its messages are, how many and how often.
 
+use std::sync::Arc;
+
 use jetlag_record::units::Nanos;
 use serde::Serialize;
 
 use crate::compression::Compression;
 use crate::contents::{Entry, TopicContents};
+use crate::definition::Definition;
 use crate::order::Order;
 use crate::time::Time;
 
@@ -14,6 +17,8 @@ pub struct Topic {
     name: String,
     kind: String,
     serialization: String,
+    definition: Option<Arc<Definition>>,
+    qos: String,
     compression: Vec<Compression>,
     /// By log time.
     entries: Vec<Entry>,
@@ -37,6 +42,8 @@ impl Topic {
             name: contents.name,
             kind: contents.kind,
             serialization: contents.serialization,
+            definition: contents.definition,
+            qos: contents.qos,
             compression: contents.compression,
             bytes: entries.iter().map(Entry::bytes).sum(),
             entries,
@@ -68,6 +75,16 @@ impl Topic {
     /// How the messages are serialised: `cdr` in bags of ROS 2.
     pub fn serialization(&self) -> &str {
         &self.serialization
+    }
+
+    /// What its messages are, where the file tells; SQLite's tell since ROS 2 Iron.
+    pub fn definition(&self) -> Option<&Definition> {
+        self.definition.as_deref()
+    }
+
+    /// `offered_qos_profiles`, as the bag has it: YAML, or empty.
+    pub fn qos(&self) -> &str {
+        &self.qos
     }
 
     /// All messages by log time; those of one time in the order in which they were stored.

@@ -3,7 +3,7 @@
 //! All scenes are rendered when the source is opened, so that fetching a frame is one copy into buffers
 //! that the frame already has and costs no more than a real driver would.
 
-use super::{IMAGE_SIZE, World, camera, lidar};
+use super::{IMAGE_SIZE, World};
 use crate::scenario::Sensor;
 use crate::source::timeline::Timeline;
 use crate::source::{
@@ -39,8 +39,8 @@ impl SyntheticSource {
                     for (offset, content) in some.iter_mut().enumerate() {
                         let scene = World::scene(seed, (part * share + offset) as u64);
                         *content = match sensor {
-                            Sensor::Camera => Content::Image(camera::render(&scene.layout).0),
-                            Sensor::Lidar => Content::Points(lidar::sweep(&scene.layout)),
+                            Sensor::Camera => Content::Image(scene.render_camera()),
+                            Sensor::Lidar => Content::Points(scene.sweep()),
                         };
                     }
                 });

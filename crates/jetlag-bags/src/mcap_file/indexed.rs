@@ -114,14 +114,14 @@ impl Closing {
         subject: &Subject<'_>,
         contents: &mut Contents,
     ) -> Result<Option<Closing>, BagError> {
-        let mut types: HashMap<u16, String> = HashMap::new();
+        let mut types: HashMap<u16, record::Type> = HashMap::new();
         let mut channels = Vec::new();
         let (mut chunks, mut count) = (Vec::new(), None);
         let mut records = Fields(summary);
         while !records.0.is_empty() {
             let is_read = records.record().and_then(|(opcode, body)| {
                 match opcode {
-                    op::SCHEMA => types.extend([record::schema(body)?]),
+                    op::SCHEMA => types.extend([record::schema(body, contents)?]),
                     op::CHANNEL => channels.push(Channel::of(body)?),
                     op::CHUNK_INDEX => chunks.push(ChunkIndex::of(body)?),
                     op::STATISTICS => count = Some(record::statistics(body)?),

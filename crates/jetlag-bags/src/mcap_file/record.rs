@@ -1,7 +1,10 @@
 //! Records of MCAP as far as they are needed: their fields, checked against the record's length.
 
+use std::sync::Arc;
+
 use crate::compression::Compression;
-use crate::contents::TopicContents;
+use crate::contents::{Contents, TopicContents};
+use crate::definition::Definition;
 use crate::time::Time;
 
 /// Reads the fields of a record in turn; none where it is too short for one.
@@ -48,10 +51,21 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A type of messages: its number and name.
-pub(super) fn schema(body: &[u8]) -> Option<(u16, String)> {
+/// A type of messages: its name, and the definition as stored.
+#[derive(Clone, Default)]
+pub(super) struct Type {
+    pub(super) name: String,
+    pub(super) definition: Option<Arc<Definition>>,
+}
+
+/// A type with its number.
+pub(super) fn schema(body: &[u8], contents: &mut Contents) -> Option<(u16, Type)> {
     let mut fields = Fields(body);
-    Some((fields.u16()?, fields.text()?))
+    let (number, name) = (fields.u16()?, fields.text()?);
+    // Its absence is no damage.
+    let definition = fields.sized().zip(fields.sized());
+    let definition = definition.and_then(|(encoding, text)| contents.definition(encoding, text));
+    Some((number, Type { name, definition }))
 }
 
 /// A channel, which is a topic with a type.
@@ -60,6 +74,7 @@ pub(super) struct Channel {
     pub(super) schema: u16,
     topic: String,
     encoding: String,
+    qos: String,
 }
 
 impl Channel {
@@ -70,19 +85,34 @@ impl Channel {
             schema: fields.u16()?,
             topic: fields.text()?,
             encoding: fields.text()?,
+            qos: qos(fields.sized().unwrap_or_default()).unwrap_or_default(),
         })
     }
 
-    /// With the name of its type.
-    pub(super) fn with(self, kind: String) -> TopicContents {
+    /// With its type.
+    pub(super) fn with(self, kind: Type) -> TopicContents {
         TopicContents {
             name: self.topic,
-            kind,
+            kind: kind.name,
             serialization: self.encoding,
+            definition: kind.definition,
+            qos: self.qos,
             entries: Vec::new(),
             compression: Vec::new(),
         }
     }
+}
+
+/// `offered_qos_profiles` among a channel's metadata.
+fn qos(metadata: &[u8]) -> Option<String> {
+    let mut fields = Fields(metadata);
+    while !fields.0.is_empty() {
+        let (name, value) = (fields.sized()?, fields.text()?);
+        if name == b"offered_qos_profiles" {
+            return Some(value);
+        }
+    }
+    None
 }
 
 /// What a message record begins with.

@@ -39,7 +39,7 @@ struct Scan<'a> {
     subject: &'a Subject<'a>,
     contents: Contents,
     /// Names of types.
-    types: HashMap<u16, String>,
+    types: HashMap<u16, record::Type>,
     places: Vec<ChunkPlace>,
     chunk: Chunk,
     /// Where the chunk ends whose records, which are not compressed, are being walked over.
@@ -170,7 +170,7 @@ impl Scan<'_> {
 
     fn describe(&mut self, opcode: u8, body: &[u8]) -> Result<Option<Damage>, BagError> {
         let is_read = match opcode {
-            op::SCHEMA => record::schema(body).map(|schema| self.types.extend([schema])),
+            op::SCHEMA => record::schema(body, &mut self.contents).map(|schema| self.types.extend([schema])),
             _ => match Channel::of(body) {
                 Some(channel) => {
                     let number = i64::from(channel.number);

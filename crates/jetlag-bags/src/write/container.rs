@@ -8,7 +8,7 @@ use std::io::{Result, Write};
 use lz4_flex::frame::{BlockSize, FrameEncoder, FrameInfo};
 use mcap::records::op;
 
-use super::schema;
+use super::topic::Described;
 use crate::time::Time;
 
 /// How the chunks of an MCAP file are compressed.
@@ -120,25 +120,30 @@ impl<W: Write> McapWriter<W> {
     }
 
     /// Describes a topic, whose channel is the next number from 0 on.
-    pub(super) fn topic(&mut self, name: &str, kind: &str) -> Result<()> {
+    pub(super) fn topic(&mut self, topic: &Described<'_>) -> Result<()> {
         // There are fewer topics than numbers: the bag counts them.
         let channel = self.counts.len() as u16;
         self.counts.push(0);
         let number = channel + 1; // 0 means no type.
         let (types, channels) = (self.types.len(), self.channels.len());
-        let definition = schema::text(kind);
+        let (encoding, definition) = topic.definition;
         Body::default()
             .u16(number)
-            .sized(kind.as_bytes())
-            .sized(b"ros2msg")
-            .sized(definition.as_bytes())
+            .sized(topic.kind.as_bytes())
+            .sized(encoding.as_bytes())
+            .sized(definition)
             .record(op::SCHEMA, &mut self.types);
+        let mut metadata = Vec::new();
+        if !topic.qos.is_empty() {
+            let pair = Body::default().sized(b"offered_qos_profiles");
+            metadata = pair.sized(topic.qos.as_bytes()).0;
+        }
         Body::default()
             .u16(channel)
             .u16(number)
-            .sized(name.as_bytes())
-            .sized(b"cdr")
-            .sized(&[])
+            .sized(topic.name.as_bytes())
+            .sized(topic.serialization.as_bytes())
+            .sized(&metadata)
             .record(op::CHANNEL, &mut self.channels);
         // Before the first message, and in the closing index.
         self.chunk.records.extend_from_slice(&self.types[types..]);

@@ -10,12 +10,20 @@ pub(super) const VERSION: u32 = 5;
 /// A topic that was written.
 pub(super) struct Written {
     pub(super) name: String,
-    pub(super) kind: &'static str,
+    pub(super) kind: String,
+    pub(super) serialization: String,
+    pub(super) qos: String,
     pub(super) count: u64,
 }
 
-/// The content below `rosbag2_bagfile_information`.
-pub(super) fn text(storage: &str, file: &str, topics: &[Written], span: Option<(Time, Time)>) -> String {
+/// The content below `rosbag2_bagfile_information`; `is_packed` where each message is compressed by itself.
+pub(super) fn text(
+    storage: &str,
+    is_packed: bool,
+    file: &str,
+    topics: &[Written],
+    span: Option<(Time, Time)>,
+) -> String {
     let (first, last) = span.unwrap_or_default();
     let (start, duration) = (first.0, last.since(first).0);
     let messages: u64 = topics.iter().map(|topic| topic.count).sum();
@@ -28,19 +36,22 @@ pub(super) fn text(storage: &str, file: &str, topics: &[Written], span: Option<(
     } else {
         "topics_with_message_count:\n"
     };
-    for Written { name, kind, count } in topics {
-        let name = quoted(name);
+    for topic in topics {
+        let [name, kind, serialization, qos] =
+            [&topic.name, &topic.kind, &topic.serialization, &topic.qos].map(|text| quoted(text));
+        let count = topic.count;
         // Writing to a text does not fail.
         let _ = write!(
             text,
-            "  - topic_metadata:\n      name: {name}\n      type: {kind}\n      serialization_format: cdr\n      \
-             offered_qos_profiles: \"\"\n    message_count: {count}\n"
+            "  - topic_metadata:\n      name: {name}\n      type: {kind}\n      serialization_format: {serialization}\n      \
+             offered_qos_profiles: {qos}\n    message_count: {count}\n"
         );
     }
     let file = quoted(file);
+    let (format, mode) = if is_packed { ("zstd", "MESSAGE") } else { ("", "") };
     let _ = write!(
         text,
-        "compression_format: \"\"\ncompression_mode: \"\"\nrelative_file_paths:\n  - {file}\nfiles:\n  - path: {file}\n    \
+        "compression_format: \"{format}\"\ncompression_mode: \"{mode}\"\nrelative_file_paths:\n  - {file}\nfiles:\n  - path: {file}\n    \
          starting_time:\n      nanoseconds_since_epoch: {start}\n    duration:\n      nanoseconds: {duration}\n    \
          message_count: {messages}\n"
     );

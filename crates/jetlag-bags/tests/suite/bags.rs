@@ -6,11 +6,12 @@ use jetlag_bags::message::{Encoding, Field, Header, Image, Number};
 use jetlag_bags::write::{ChunkCompression, CloudMessage, Format, Message};
 use jetlag_bags::{Bag, BagWriter, Limits, Time};
 
-pub(crate) const FORMATS: [Format; 4] = [
+pub(crate) const FORMATS: [Format; 5] = [
     Format::Mcap(ChunkCompression::None),
     Format::Mcap(ChunkCompression::Zstd),
     Format::Mcap(ChunkCompression::Lz4),
     Format::Sqlite3,
+    Format::Sqlite3Zstd,
 ];
 
 pub(crate) const IMAGES: &str = "/camera/image_raw";

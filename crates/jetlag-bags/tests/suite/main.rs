@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bags;
+mod copies;
 mod damaged;
 mod databases;
 mod expected;

@@ -5,10 +5,11 @@
 use std::f32::consts::{FRAC_PI_2, PI};
 
 use super::Class;
+use super::ground::Ground;
 use super::models::{self, Clutter, Size};
 use super::shape::{Colour, Solid};
 use super::vector::{Dice, Pose, Vec3, unit};
-use crate::record::detection::Box3d;
+use jetlag_record::detection::Box3d;
 
 /// Height of the ground in the LiDAR frame: the LiDAR is mounted this far above it.
 pub(super) const GROUND: f32 = -1.73;
@@ -24,11 +25,9 @@ pub(super) struct Thing {
     pub(super) last: usize,
 }
 
-/// The street: a carriageway along x.
+/// The street: a carriageway, wherever it runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Street {
-    /// Where its middle runs, metres left.
-    pub(super) middle: f32,
     /// Half its width in metres.
     pub(super) half: f32,
     pub(super) asphalt: Colour,
@@ -52,36 +51,57 @@ pub(super) struct Light {
     pub(super) noise: f32,
 }
 
+impl Light {
+    /// The same light, whose sun is given in the world, as seen from sensors that face this way.
+    pub(super) fn turned(self, yaw: f32) -> Self {
+        let (sin, cos) = (libm::sinf(yaw), libm::cosf(yaw));
+        let [x, y, z] = self.sun;
+        Light {
+            sun: [x * cos + y * sin, y * cos - x * sin, z],
+            ..self
+        }
+    }
+}
+
 /// All of a scene but what the sensors make of it.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) things: Vec<Thing>,
     pub(super) solids: Vec<Solid>,
     pub(super) street: Street,
+    pub(super) ground: Ground,
     pub(super) light: Light,
-    /// Key of everything that is drawn by position (texture, noise).
+    /// Key of what is drawn by position: texture.
     pub(super) key: u64,
+    /// Key of the sensors' noise.
+    pub(super) noise: u64,
 }
 
 impl Layout {
     pub(super) fn new(seed: u64, index: u64) -> Self {
         let dice = &mut Dice::new(seed, index);
+        // In this order, which the dice fix.
+        let (street, middle) = street(dice, [3.5, 7.0]);
+        let light = light(dice);
+        let key = dice.bits();
         let mut layout = Layout {
             things: Vec::new(),
             solids: Vec::new(),
-            street: street(dice),
-            light: light(dice),
-            key: dice.bits(),
+            street,
+            ground: Ground::Still { middle },
+            light,
+            key,
+            noise: key,
         };
-        layout.cars(dice);
-        layout.people(dice);
-        layout.cyclists(dice);
-        layout.clutter(dice);
+        layout.cars(dice, middle);
+        layout.people(dice, middle);
+        layout.cyclists(dice, middle);
+        layout.clutter(dice, middle);
         layout
     }
 
-    fn cars(&mut self, dice: &mut Dice) {
-        let Street { middle, half, .. } = self.street;
+    fn cars(&mut self, dice: &mut Dice, middle: f32) {
+        let half = self.street.half;
         for _ in 0..dice.count(3, 9) {
             let (kind, size) = models::car_size(dice);
             self.add(
@@ -110,8 +130,8 @@ impl Layout {
         }
     }
 
-    fn people(&mut self, dice: &mut Dice) {
-        let Street { middle, half, .. } = self.street;
+    fn people(&mut self, dice: &mut Dice, middle: f32) {
+        let half = self.street.half;
         for _ in 0..dice.count(1, 6) {
             let size = models::person_size(dice);
             self.add(
@@ -132,8 +152,8 @@ impl Layout {
         }
     }
 
-    fn cyclists(&mut self, dice: &mut Dice) {
-        let Street { middle, half, .. } = self.street;
+    fn cyclists(&mut self, dice: &mut Dice, middle: f32) {
+        let half = self.street.half;
         for _ in 0..dice.count(0, 4) {
             let size = models::cyclist_size(dice);
             self.add(
@@ -156,8 +176,8 @@ impl Layout {
         }
     }
 
-    fn clutter(&mut self, dice: &mut Dice) {
-        let Street { middle, half, .. } = self.street;
+    fn clutter(&mut self, dice: &mut Dice, middle: f32) {
+        let half = self.street.half;
         let kinds = [
             (Clutter::Building, 3, 9),
             (Clutter::Container, 0, 2),
@@ -252,7 +272,7 @@ pub(super) fn wrap(angle: f32) -> f32 {
 }
 
 /// Whether two footprints come closer than 0.25 m (separating axes).
-fn touch(a: &Box3d, b: &Box3d) -> bool {
+pub(super) fn touch(a: &Box3d, b: &Box3d) -> bool {
     let axes = |p: &Box3d| {
         let (s, c) = (libm::sinf(p.yaw), libm::cosf(p.yaw));
         [[c, s], [-s, c]]
@@ -268,11 +288,12 @@ fn touch(a: &Box3d, b: &Box3d) -> bool {
     })
 }
 
-fn street(dice: &mut Dice) -> Street {
+/// A street whose half width lies within a range, and where its middle runs in a still.
+pub(super) fn street(dice: &mut Dice, half: [f32; 2]) -> (Street, f32) {
     let asphalt = dice.range(0.22, 0.42);
-    Street {
-        middle: dice.range(-3.0, 3.0),
-        half: dice.range(3.5, 7.0),
+    let middle = dice.range(-3.0, 3.0);
+    let street = Street {
+        half: dice.range(half[0], half[1]),
         asphalt: [asphalt, asphalt, asphalt * dice.range(0.97, 1.06)],
         verge: dice.pick(&[
             [0.30, 0.38, 0.20],
@@ -280,10 +301,11 @@ fn street(dice: &mut Dice) -> Street {
             [0.40, 0.40, 0.40],
             [0.44, 0.38, 0.28],
         ]),
-    }
+    };
+    (street, middle)
 }
 
-fn light(dice: &mut Dice) -> Light {
+pub(super) fn light(dice: &mut Dice) -> Light {
     let overcast = dice.chance(0.35);
     let exposure = dice.range(0.75, 1.25);
     let warm = dice.range(-0.06, 0.06);

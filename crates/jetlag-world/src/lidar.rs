@@ -2,9 +2,9 @@
 
 use super::layout::{GROUND, Layout};
 use super::vector::{Vec3, add, dot, hash_normal, hash01, scale};
-use crate::record::detection::Box3d;
-use crate::source::PointCloud;
-use crate::source::calibration::holds;
+use crate::calibration::holds;
+use crate::{PointCloud, Sweep};
+use jetlag_record::detection::Box3d;
 
 /// Number of rings; ring 0 is the lowest.
 pub const RINGS: usize = 32;
@@ -27,7 +27,7 @@ struct Echo {
 }
 
 /// One sweep, step by step from the left and from the lowest ring up, as a spinning sensor fires.
-pub(super) fn sweep(layout: &Layout) -> PointCloud {
+pub(super) fn sweep(layout: &Layout) -> Sweep {
     let deg = std::f32::consts::PI / 180.0;
     let rings: [Vec3; RINGS] = std::array::from_fn(|i| {
         let elevation = (LOWEST_DEG + RING_DEG * i as f32) * deg;
@@ -52,7 +52,8 @@ pub(super) fn sweep(layout: &Layout) -> PointCloud {
             if along[2] < -1e-4 {
                 let range = GROUND / along[2];
                 let at = scale(along, range);
-                let off = (at[1] - layout.street.middle).abs();
+                let [_, off] = layout.ground.on_street(layout.ground.fixed(at));
+                let off = off.abs();
                 echoes[step * RINGS + ring] = Some(Echo {
                     range,
                     reflectivity: if off < layout.street.half { 0.15 } else { 0.3 },
@@ -85,6 +86,7 @@ pub(super) fn sweep(layout: &Layout) -> PointCloud {
     }
 
     let mut points = Vec::with_capacity(echoes.len());
+    let mut rings_of = Vec::with_capacity(echoes.len());
     for (number, echo) in echoes.iter().enumerate() {
         let Some(echo) = echo.filter(|e| e.range < RANGE) else {
             continue;
@@ -92,16 +94,20 @@ pub(super) fn sweep(layout: &Layout) -> PointCloud {
         let number = number as u64;
         // Weak returns get lost: from far away, and where the ray grazes the surface.
         let lost = 0.02 + 0.10 * (echo.range / RANGE) + 0.25 * (1.0 - echo.facing * 20.0).max(0.0);
-        if hash01(layout.key ^ 0x11da, number) < lost {
+        if hash01(layout.noise ^ 0x11da, number) < lost {
             continue;
         }
-        let range = echo.range + RANGE_NOISE * hash_normal(layout.key ^ 0x4a6e, number);
+        let range = echo.range + RANGE_NOISE * hash_normal(layout.noise ^ 0x4a6e, number);
         let [x, y, z] = scale(ray(number as usize / RINGS, number as usize % RINGS), range);
         let shine =
-            echo.reflectivity * (0.4 + 0.6 * echo.facing) + 0.03 * hash_normal(layout.key ^ 0x1276, number);
+            echo.reflectivity * (0.4 + 0.6 * echo.facing) + 0.03 * hash_normal(layout.noise ^ 0x1276, number);
         points.push([x, y, z, shine.clamp(0.0, 1.0)]);
+        rings_of.push((number % RINGS as u64) as u8); // Below RINGS.
     }
-    PointCloud::of(points)
+    Sweep {
+        cloud: PointCloud::of(points),
+        rings: rings_of,
+    }
 }
 
 /// How many points lie in a box, grown by the range noise.

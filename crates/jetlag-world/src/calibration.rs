@@ -1,9 +1,9 @@
 //! Where the camera sits against the LiDAR, and how it projects: KITTI's calibration.
 //!
 //! Three frames: LiDAR (x forward, y left, z up), rectified camera (x right, y down, z forward), image
-//! (pixels, u right, v down). Reading and writing the files is [`kitti`](super::kitti)'s.
+//! (pixels, u right, v down). Files of it are read and written by others.
 
-use crate::record::detection::{Box2d, Box3d};
+use jetlag_record::detection::{Box2d, Box3d};
 
 /// Rows of a matrix that maps a point with a 1 appended.
 pub type Affine = [[f64; 4]; 3];

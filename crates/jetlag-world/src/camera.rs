@@ -5,8 +5,8 @@
 use super::layout::{GROUND, Layout};
 use super::shape::Colour;
 use super::vector::{Vec3, add, dot, hash_normal, hash01, scale};
-use crate::record::detection::Box2d;
-use crate::source::Image;
+use crate::Image;
+use jetlag_record::detection::Box2d;
 
 /// Columns and rows of the image.
 pub const IMAGE_SIZE: [usize; 2] = [640, 384];
@@ -59,7 +59,7 @@ pub(super) fn render(layout: &Layout) -> (Image, Vec<Sight>) {
                     canvas.depth[pixel] = hit.t;
                     canvas.shown[pixel] = number as u32;
                     let at = add(POSITION, scale(along, hit.t));
-                    let colour = solid.1.colour_at(&hit, at, layout.key);
+                    let colour = solid.1.colour_at(&hit, layout.ground.fixed(at), layout.key);
                     canvas.colour[pixel] = layout.light.on(colour, hit.normal);
                 }
             }
@@ -215,7 +215,7 @@ impl Canvas {
                 0.0
             };
             for (k, lit) in colour.iter().enumerate() {
-                let noise = hash_normal(layout.key ^ 0xca3e, (pixel * 3 + k) as u64) * light.noise;
+                let noise = hash_normal(layout.noise ^ 0xca3e, (pixel * 3 + k) as u64) * light.noise;
                 let seen = (lit * (1.0 - air) + light.horizon[k] * air) * light.tint[k];
                 rgb.push(((seen + noise).clamp(0.0, 1.0) * 255.0 + 0.5) as u8);
             }
@@ -230,14 +230,15 @@ impl Canvas {
 
 fn street_colour(layout: &Layout, at: Vec3) -> Colour {
     let street = &layout.street;
-    let off = at[1] - street.middle;
-    let fine = [at[0] * 8.0, at[1] * 8.0].map(|v| v.floor() as i64 as u64 & 0xffff_ffff);
-    let coarse = [at[0] * 0.7, at[1] * 0.7].map(|v| v.floor() as i64 as u64 & 0xffff_ffff);
+    let fixed = layout.ground.fixed(at);
+    let [along, off] = layout.ground.on_street(fixed);
+    let fine = [fixed[0] * 8.0, fixed[1] * 8.0].map(|v| v.floor() as i64 as u64 & 0xffff_ffff);
+    let coarse = [fixed[0] * 0.7, fixed[1] * 0.7].map(|v| v.floor() as i64 as u64 & 0xffff_ffff);
     let speck = hash01(layout.key, fine[0] | fine[1] << 32) - 0.5;
     let patch = hash01(layout.key ^ 7, coarse[0] | coarse[1] << 32) - 0.5;
     // Far away the specks are finer than a pixel and average out.
     let rough = 1.0 + 0.16 * speck * (12.0 / at[0].max(12.0)) + 0.08 * patch;
-    let dash = at[0] * 0.125;
+    let dash = along * 0.125;
     if off.abs() < 0.07 && dash - dash.floor() < 0.45 || (off.abs() - street.half + 0.25).abs() < 0.06 {
         return [0.82, 0.82, 0.80];
     }
