@@ -84,12 +84,6 @@ pub(super) struct Tape {
     wanted: Vec<String>,
 }
 
-/// What is written next.
-enum Next<'a> {
-    Capture(&'a Capture),
-    Place(Nanos, &'a Pose),
-}
-
 const PLACES: &str = "/tf";
 const FIXED: &str = "/tf_static";
 
@@ -157,22 +151,18 @@ impl Tape {
             places.peek().map(|(time, _)| *time),
         ];
         out.fixed(&self.fixed, first.into_iter().flatten().min().unwrap_or(BEGIN))?;
-        let mut done = 0;
-        loop {
-            let next = match (captures.peek(), places.peek()) {
-                (None, None) => break,
-                (Some(capture), Some((time, _))) if capture.time < *time => {
-                    captures.next().map(Next::Capture)
-                }
-                (Some(_), None) => captures.next().map(Next::Capture),
-                _ => places.next().map(|(time, pose)| Next::Place(*time, pose)),
+        for done in 1..=of {
+            let is_capture = match (captures.peek(), places.peek()) {
+                (Some(capture), Some((time, _))) => capture.time < *time,
+                (capture, _) => capture.is_some(),
             };
-            match next {
-                Some(Next::Capture(capture)) => out.capture(capture, &self.channels[capture.channel])?,
-                Some(Next::Place(time, pose)) => out.place(time, &self.vehicle, pose)?,
-                None => break,
+            if is_capture {
+                if let Some(capture) = captures.next() {
+                    out.capture(capture, &self.channels[capture.channel])?;
+                }
+            } else if let Some((time, pose)) = places.next() {
+                out.place(*time, &self.vehicle, pose)?;
             }
-            done += 1;
             progress(done, of);
         }
         let messages = out.messages;

@@ -11,6 +11,9 @@ use jetlag_world::{Actor, Class, Drive};
 use nvidia_doubles::machine::python;
 use serde_json::Value;
 
+/// The datasets' readers are installed together with these.
+const DATASETS: &str = "pyquaternion, PIL";
+
 fn ask(modules: &str, arguments: &[&str]) -> Option<Value> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/readers.py");
     let output = Command::new(python(modules)?)
@@ -35,10 +38,7 @@ fn nuscenes_devkit_sees_the_drive() {
     let folder = tempfile::tempdir().unwrap();
     let drive = Drive::new(8, 2);
     nuscenes(&drive, folder.path(), &mut |_, _| ()).unwrap();
-    let Some(found) = ask(
-        "pyquaternion, PIL",
-        &["nuscenes", folder.path().to_str().unwrap(), VERSION],
-    ) else {
+    let Some(found) = ask(DATASETS, &["nuscenes", folder.path().to_str().unwrap(), VERSION]) else {
         return;
     };
     let samples = found["samples"].as_array().unwrap();
@@ -106,7 +106,7 @@ fn pykitti_sees_the_drive() {
     let drive = Drive::new(8, 1);
     kitti_raw(&drive, folder.path(), &mut |_, _| ()).unwrap();
     let Some(found) = ask(
-        "pykitti",
+        DATASETS,
         &["kitti", folder.path().to_str().unwrap(), DATE, "0001"],
     ) else {
         return;
