@@ -81,7 +81,7 @@ pub(super) struct Tape {
     /// Where the sensors are.
     pub(super) fixed: Vec<Fixed>,
     /// Of all that could be written, what is; all where nothing is named.
-    wanted: Vec<String>,
+    pub(super) wanted: Vec<String>,
 }
 
 const PLACES: &str = "/tf";
