@@ -12,6 +12,7 @@ mod html;
 mod html_overlay;
 mod html_timeline;
 mod html_traced;
+mod input_size;
 mod interference;
 pub(crate) mod made_up;
 mod metamorphic;

@@ -61,6 +61,9 @@ pub(crate) fn rich() -> (Manifest, Vec<Event>) {
         if frame.phase != Phase::Together || frame.tenant > 1 {
             continue;
         }
+        if frame.tenant == 1 {
+            frame.input_size = 28_000 + (frame.sequence * 7_919 % 5_003) as u32;
+        }
         if frame.tenant == 1 && frame.sequence % 90 == 40 {
             frame.outcome = Outcome::Dropped;
         }

@@ -13,7 +13,7 @@ use jetlag::scenario::{Arrival, BackendChoice, Provider};
 use jetlag::units::Nanos;
 
 use crate::common::planned::Planned as _;
-use crate::summary::{made_up, power, submission, traced};
+use crate::summary::{input_size, made_up, power, submission, traced};
 
 fn rendered(summary: &Summary, style: &Style) -> String {
     let mut out = Vec::new();
@@ -388,6 +388,7 @@ fn every_field_that_is_written_is_documented() {
         powered(),
         submitted,
         traced::summary(),
+        input_size::sized().1,
     ] {
         let mut out = Vec::new();
         json::write(&summary, &mut out).expect("writing to memory");

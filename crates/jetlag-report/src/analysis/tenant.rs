@@ -173,8 +173,7 @@ impl Gathered {
         }
         self.late_releases += u64::from(frame.lateness > late_after);
         self.lateness.push(frame.lateness, exact);
-        self.timeline
-            .push(frame.sequence, frame.released, || kept(frame));
+        self.timeline.push(frame.sequence, frame.released, || kept(frame));
         if frame.outcome != Outcome::Completed {
             return 1;
         }
@@ -246,7 +245,9 @@ impl Gathered {
         let (response, responses) = (&together.distribution, &together.in_order);
         let fed: Vec<Fed> = self.timeline.rows().filter_map(fed).collect();
         let input_effect = input_effect::of(&fed, &scenario.source);
-        let sizes = input_effect.as_ref().and_then(|effect| plot::sizes(&fed, effect));
+        let sizes = input_effect
+            .as_ref()
+            .and_then(|effect| input_effect::drawn(&fed, effect));
         let drawn = plot::drawn(self.slices, response, &alone.distribution, sizes);
         let dependence = together.dependence();
         let response_ms = stats(response, &dependence);

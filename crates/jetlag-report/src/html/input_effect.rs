@@ -26,7 +26,9 @@ pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
             ),
             ("response time", plot.response, |dot| dot.response_ms),
         ];
-        let charts = charts.into_iter().filter_map(|(what, drawn, value)| {
+        // Where nothing waits, the two are the same.
+        let different = if plot.service == plot.response { 1 } else { 2 };
+        let charts = charts.into_iter().take(different).filter_map(|(what, drawn, value)| {
             charted(number, &tenant.name, effect, plot, what, drawn, value)
         });
         blocks.push(Block::Charts(charts.collect()));
@@ -99,11 +101,12 @@ fn table(name: &str, effect: &InputEffect) -> Table {
         per(effect),
         effect.inputs
     );
+    let across = format!("#p10 to p90, {}", unit.name());
     let columns = [
         "part",
         "#slope",
         "#95 % interval",
-        "#from p10 to p90",
+        &across,
         "#correlation",
         "#share of variance",
     ];
@@ -124,13 +127,13 @@ fn row(name: &str, slope: &SizeSlope, effect: &InputEffect, unit: TimeUnit) -> V
         return row;
     };
     let class = if slope.is_clear() { "strong" } else { "dim" };
-    let across = slope.across_ms.map(|ms| unit.show(ms));
+    let across = slope.across_ms.map(|ms| signed(ms, [ms; 2], unit));
     vec![
         cell(name),
         cell(signed(value, ci95, unit)).class(class),
         cell(ends(ci95, unit)),
         cell(or_unknown(across, |across| across)),
-        cell(or_unknown(slope.correlation, |r| format!("{r:.2}"))),
+        cell(or_unknown(slope.correlation, |r| format!("{r:+.2}").replace('-', "−"))),
         cell(or_unknown(slope.variance_share, percent)),
     ]
 }

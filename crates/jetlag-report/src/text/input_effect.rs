@@ -77,10 +77,10 @@ fn differs(response: &SizeSlope, service: f64) -> bool {
         .is_some_and(|[low, high]| service < low || high < service)
 }
 
-/// A unit in which slope and interval have few digits.
+/// A unit in which slope and interval have few digits: microseconds where both are below a tenth of a millisecond.
 pub(crate) fn unit_of(slope: &SizeSlope) -> TimeUnit {
     let ends = slope.ci95.unwrap_or_default();
-    TimeUnit::for_millis(ends.into_iter().chain(slope.slope_ms).map(f64::abs))
+    TimeUnit::for_millis(ends.into_iter().chain(slope.slope_ms).map(|ms| 10.0 * ms.abs()))
 }
 
 fn in_unit(ms: f64, unit: TimeUnit) -> f64 {

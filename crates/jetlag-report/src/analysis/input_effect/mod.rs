@@ -7,8 +7,11 @@
 //! often the intervals hold the truth.
 
 mod course;
+mod drawn;
 mod fast;
 mod slope;
+
+pub(super) use drawn::drawn;
 
 use super::dependence::about;
 use super::stats::six_decimals;

@@ -125,8 +125,10 @@ fn half_width(adds: &[f64], leverages: &[f64], terms: usize) -> Result<f64, Unkn
     if squares * LEAST_WORTH > 1.0 {
         return Err(Unknown::Stretches);
     }
-    let variance = f64::max(variance, dot(adds, adds) * repeats(adds));
+    let (n, time) = (n as f64, repeats(adds));
+    let variance = f64::max(variance, dot(adds, adds) * time);
     let freedom = 1.0 / squares - 1.0;
-    let spent = n as f64 / n.saturating_sub(terms).max(1) as f64;
+    // A course takes more off residuals that resemble the ones before.
+    let spent = n / f64::max(n - terms as f64 * time, n / 2.0);
     Ok(t_quantile(0.975, freedom) * (variance * spent).sqrt())
 }

@@ -124,24 +124,25 @@ fn sizes_in_another_order_have_no_effect() {
 fn what_the_same_inputs_cost_again_is_no_further_evidence() {
     // What each input costs beside its size comes again with it.
     let again = |laps: usize, seed: u64| {
-        let mut frames = Drive {
+        let first = Drive {
             noise_ms: 3.0,
             ..DRIVE
         }
-        .driven(seed)
-        .split_off(400);
-        let first = frames.clone();
-        (1..laps).for_each(|_| frames.extend(&first));
-        found(&frames).service.unwrap()
+        .driven(seed);
+        found(&first.repeat(laps)).service.unwrap()
     };
+    let width = |slope: SizeSlope| slope.ci95.map(|[low, high]| high - low).unwrap();
     let mut clear = 0;
-    for seed in 0..200 {
+    for seed in 0..100 {
         let (once, often) = (again(1, seed), again(5, seed));
-        let width = |slope: SizeSlope| slope.ci95.map(|[low, high]| high - low).unwrap();
-        assert!(width(often) > 0.8 * width(once), "seed {seed}");
+        assert!(
+            width(often) > 0.7 * width(once),
+            "seed {seed}: {once:?} {often:?}"
+        );
         clear += u32::from(often.is_clear());
     }
-    assert!(clear <= 18, "{clear} of 200");
+    println!("{clear} of 100 runs over the same inputs show an effect where there is none");
+    assert!(clear <= 11, "{clear} of 100");
 }
 
 #[test]

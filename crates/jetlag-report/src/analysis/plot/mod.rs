@@ -16,7 +16,7 @@ pub use course::{Busy, Course, CourseSignal, Moment, Window};
 pub(super) use course::{Gatherer, Slow};
 pub use frames::{Bar, FramePlot, Hue, Lane, LaneKind, TracedPlot, merged};
 pub use overlay::common_axis;
-pub(super) use sizes::sizes;
+pub(super) use sizes::axis as size_axis;
 pub use sizes::{Dot, SizeLine, SizePlot};
 pub(super) use slices::Slices;
 

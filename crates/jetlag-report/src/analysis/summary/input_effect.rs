@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::tenant::as_map;
+use super::map::as_map;
 
 /// What the size of an input counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -9,6 +9,7 @@ pub mod duty;
 pub mod input_effect;
 pub mod interference;
 pub mod kernels;
+mod map;
 pub mod observer;
 mod phases;
 mod power;

@@ -1,9 +1,9 @@
 //! The figures of one tenant: what became of its frames, how long they took and where the time went.
 
 use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
 
 use super::input_effect::InputEffect;
+use super::map::as_map;
 use super::{
     Device, Energy, Predictability, SlowFrame, Slowdown, StagePredictability, Stats, Submitting, Waterfall,
 };
@@ -185,13 +185,4 @@ impl FrameCounts {
         self.offered += 1;
         self.missed += u64::from(frame.missed());
     }
-}
-
-/// Pairs as a JSON object that keeps their order.
-pub(super) fn as_map<S: Serializer, V: Serialize>(pairs: &[(&'static str, V)], out: S) -> Result<S::Ok, S::Error> {
-    let mut map = out.serialize_map(Some(pairs.len()))?;
-    for (name, value) in pairs {
-        map.serialize_entry(name, value)?;
-    }
-    map.end()
 }
