@@ -119,10 +119,7 @@ fn of_layout(
     vehicle: &str,
     time: &dyn Fn(Option<Nanos>, usize) -> Option<Nanos>,
 ) -> Result<Tape, ConvertError> {
-    let mut tape = Tape {
-        vehicle: vehicle.to_owned(),
-        ..Tape::default()
-    };
+    let mut tape = Tape::of(vehicle);
     let sensors = [Sensor::Velodyne].into_iter().chain(CAMERAS.map(Sensor::Camera));
     for sensor in sensors.filter(|sensor| has(*sensor)) {
         let found = kitti::open(root, layout, sensor)?;

@@ -14,10 +14,7 @@ pub(super) fn tape(dataset: &NuScenes, options: &Options) -> Result<Tape, Conver
         true => Scenes::All,
         false => Scenes::Names(options.scenes.clone()),
     };
-    let mut tape = Tape {
-        vehicle: "base_link".to_owned(),
-        ..Tape::default()
-    };
+    let mut tape = Tape::of("base_link");
     for name in dataset.channels() {
         let holds_points = name.starts_with("LIDAR");
         if !is_camera(name) && !holds_points {

@@ -91,6 +91,14 @@ const FIXED: &str = "/tf_static";
 pub(super) const WITHOUT_TIMES: Nanos = BEGIN;
 
 impl Tape {
+    /// Of a vehicle whose frame has this name.
+    pub(super) fn of(vehicle: &str) -> Tape {
+        Tape {
+            vehicle: vehicle.to_owned(),
+            ..Tape::default()
+        }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.captures.is_empty()
     }

@@ -133,7 +133,7 @@ fn pykitti_sees_the_drive() {
             let p = actor.place;
             let low = p.z - p.h / 2.0;
             let is_it = |found: &&Value| {
-                let near = |k: usize, v: f32| (number(&found[k]) - f64::from(v)).abs() < 1e-6;
+                let near = |k: usize, v: f32| (number(&found[k]) - f64::from(v)).abs() < 1e-5;
                 found[0] == frame
                     && found[1] == actor.class.name()
                     && near(2, p.x)
