@@ -75,6 +75,8 @@ pub fn source(spec: &SourceSpec, opened: &mut Opened) -> Result<Box<dyn Source>,
         SourceSpec::NuScenes(of) => Box::new(opened.nuscenes(of)?),
         SourceSpec::Kitti(of) => Box::new(opened.kitti(of)?),
         SourceSpec::Bag(of) => Box::new(opened.bag(of)?),
+        SourceSpec::Video(of) => Box::new(opened.video(of)?),
+        SourceSpec::Camera(of) => opened.camera(of)?,
         SourceSpec::Synthetic { sensor, scenes, seed } => {
             Box::new(SyntheticSource::open(*sensor, *seed, *scenes, true))
         }

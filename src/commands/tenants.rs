@@ -77,6 +77,12 @@ pub enum Obstacle {
         /// The source in words.
         from: String,
     },
+    /// Its frames do not come as its arrival says.
+    #[error("Live is the arrival of cameras, and theirs alone, which its source ({from}) does not keep to")]
+    NotLive {
+        /// The source in words.
+        from: String,
+    },
     /// A network's file cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Network {
@@ -144,7 +150,7 @@ pub fn all(scenario: &Scenario) -> Result<All, Obstacles> {
     let mut watch = Watch::start();
     let devices = Devices::open(scenario, &scenario.tenants);
     let opened_in = watch.lap();
-    let mut recordings = Opened::default();
+    let mut recordings = Opened::guarded_by(std::env::current_exe().ok());
     for (number, tenant) in scenario.tenants.iter().enumerate() {
         match one(
             scenario,
@@ -188,7 +194,7 @@ pub fn alone(scenario: &Scenario, number: usize) -> Result<All, Vec<Obstacle>> {
         tenant,
         &device,
         (&devices, watch.lap()),
-        &mut Opened::default(),
+        &mut Opened::guarded_by(std::env::current_exe().ok()),
     )?;
     Ok(All {
         tenants: vec![ready],
@@ -281,6 +287,13 @@ fn one(
     {
         obstacles.push(Obstacle::NoCaptureTimes {
             from: info.as_ref().map_or_else(String::new, |i| i.description.clone()),
+        });
+    }
+    if source.as_ref().is_some_and(|s| s.live().is_some()) != matches!(tenant.arrival, Arrival::Live)
+        && let Some(info) = &info
+    {
+        obstacles.push(Obstacle::NotLive {
+            from: info.description.clone(),
         });
     }
     let empty = Program::default();

@@ -10,9 +10,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::said::Said;
 
-/// What the system is asked to keep of frames that were written and not yet read: with its usual 64 KiB a program that writes
-/// and one that reads wake each other a thousand times for a 4K image. It is the most that a user may ask for by default.
-const PIPE_BYTES: usize = 1 << 20;
 /// Longest wait without a look at the stop flag.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -50,8 +47,6 @@ impl Pipe {
         patience: Duration,
         stop: Stop,
     ) -> std::io::Result<Pipe> {
-        // Where the system gives less, it is slower and works.
-        let _ = rustix::pipe::fcntl_setpipe_size(&out, PIPE_BYTES);
         rustix::io::ioctl_fionbio(&out, true)?;
         if let Some(err) = &err {
             rustix::io::ioctl_fionbio(err, true)?;
