@@ -3,7 +3,7 @@
 # nothing to do; safe to run again. The default build needs Rust and a C compiler, nothing else; --test adds
 # libclang (for the feature nvtx, which releases have), the independent readers (Python packages, in .venv) that the tests
 # hold the run file against, NVIDIA's TensorRT, NVRTC and CUPTI libraries that need no GPU, NVTX's headers, ONNX Runtime and
-# Perfetto's page (Python wheels, in .venvs), a browser, qemu for the aarch64 build, systemd's check of units, busybox, ssh's server for the tests of
+# Perfetto's page (Python wheels, in .venvs), a browser, ffmpeg, qemu for the aarch64 build, systemd's check of units, busybox, ssh's server for the tests of
 # `jetlag deploy` (only where installing it starts no service), and cargo-deny.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,6 +31,7 @@ if $want_test; then
   # Where systemd runs, installing the server would open this machine to the network: that is for its owner to decide.
   [ -x /usr/sbin/sshd ] || [ -d /run/systemd/system ] || missing+=(openssh-server)
   command -v systemd-analyze >/dev/null || missing+=(systemd) # for scripts/check_units.sh; starts nothing
+  command -v ffmpeg >/dev/null && command -v ffprobe >/dev/null || missing+=(ffmpeg) # decodes the tests' videos
   command -v busybox >/dev/null || missing+=(busybox) # a board's shell, beside dash and bash
   command -v qemu-aarch64 >/dev/null || missing+=(qemu-user)
   [ -e /usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1 ] || missing+=(libc6-arm64-cross)

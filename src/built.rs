@@ -56,9 +56,9 @@ impl LeftOut {
         part: "ONNX Runtime",
         feature: "onnxruntime",
     };
-    /// Datasets and bags.
+    /// Datasets, bags, videos and cameras.
     pub const RECORDINGS: LeftOut = LeftOut {
-        part: "recordings (nuScenes, KITTI, ROS 2 bags)",
+        part: "recordings (nuScenes, KITTI, ROS 2 bags, videos, cameras)",
         feature: "recordings",
     };
     /// CUPTI.

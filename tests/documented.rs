@@ -26,7 +26,7 @@ const ELSEWHERE: [(&str, &str); 4] = [
 ];
 
 /// What keeps a command from being run; a mark begins with one of these.
-const REASONS: [&str; 14] = [
+const REASONS: [&str; 15] = [
     "changes a board's clocks",
     "gigabytes of wheels",
     "installs gigabytes on a board",
@@ -41,6 +41,7 @@ const REASONS: [&str; 14] = [
     "needs a recording of a robot",
     "needs a release",
     "needs a terminal",
+    "needs ffmpeg",
 ];
 
 /// What is run in place of part of a line, so that the tests take less time.

@@ -22,6 +22,7 @@ const CRATES: [&str; 12] = [
     "crates/jetlag-range/src",
     "crates/jetlag-record/src",
     "crates/jetlag-report/src",
+    "crates/jetlag-video/src",
     "crates/jetlag-world/src",
     "crates/tegrastats-parser/src",
 ];

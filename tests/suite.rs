@@ -59,5 +59,7 @@ mod summary;
 mod terminal;
 #[cfg(feature = "trace")]
 mod trace;
+#[cfg(feature = "recordings")]
+mod video;
 #[cfg(feature = "cpu")]
 mod words;

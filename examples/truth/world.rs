@@ -130,6 +130,7 @@ impl World {
                 }),
                 backend_reason: None,
                 source: SourceSpec::Empty,
+                shared: None,
                 arrival: member.arrival,
                 deadline: None,
                 overload: member.overload,

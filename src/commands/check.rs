@@ -292,8 +292,11 @@ fn of_files(checked: Checked, backend: &BackendChoice) -> Checked {
 
 /// Whether a tenant's source has a first frame.
 fn first_frame(tenant: &Tenant) -> Result<(), String> {
-    let mut source =
-        opening::source(&tenant.source, &mut Opened::default()).map_err(|error| error.to_string())?;
+    let mut source = opening::source(
+        &tenant.source,
+        &mut Opened::guarded_by(std::env::current_exe().ok()),
+    )
+    .map_err(|error| error.to_string())?;
     if source.info().kind == ContentKind::Empty {
         return Ok(());
     }

@@ -59,10 +59,19 @@ pub fn fed(reference: &DetectorRef, made: Option<&MadeInputs>) -> Result<Detecto
 }
 
 /// What tenants of one scenario have in common.
-#[derive(Default)]
 pub struct Common {
     recordings: Opened,
     feeds: BTreeMap<String, Arc<Feed>>,
+}
+
+impl Common {
+    /// Nothing yet.
+    pub fn new() -> Common {
+        Common {
+            recordings: Opened::guarded_by(std::env::current_exe().ok()),
+            feeds: BTreeMap::new(),
+        }
+    }
 }
 
 /// Opens the source of a tenant's frames, or takes the one that it shares with others.
@@ -100,6 +109,8 @@ pub fn source(spec: &SourceSpec, opened: &mut Opened) -> Result<Box<dyn Source>,
         SourceSpec::NuScenes(of) => Box::new(opened.nuscenes(of)?),
         SourceSpec::Kitti(of) => Box::new(opened.kitti(of)?),
         SourceSpec::Bag(of) => Box::new(opened.bag(of)?),
+        SourceSpec::Video(of) => Box::new(opened.video(of)?),
+        SourceSpec::Camera(of) => opened.camera(of)?,
         SourceSpec::Synthetic { sensor, scenes, seed } => {
             Box::new(SyntheticSource::open(*sensor, *seed, *scenes, true))
         }

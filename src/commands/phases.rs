@@ -42,7 +42,7 @@ impl RunPhase {
                     Arrival::Periodic { hz, .. } | Arrival::Poisson { hz } | Arrival::Sampled { hz, .. } => {
                         Some(hz)
                     }
-                    Arrival::Closed | Arrival::Replay { .. } => None,
+                    Arrival::Closed | Arrival::Replay { .. } | Arrival::Live => None,
                 },
             }),
             traced: self.traced,

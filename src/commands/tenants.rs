@@ -76,6 +76,12 @@ pub enum Obstacle {
         /// The source in words.
         from: String,
     },
+    /// Its frames do not come as its arrival says.
+    #[error("Live is the arrival of cameras, and theirs alone, which its source ({from}) does not keep to")]
+    NotLive {
+        /// The source in words.
+        from: String,
+    },
     /// A network's file cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Network {
@@ -143,7 +149,7 @@ pub fn all(scenario: &Scenario) -> Result<All, Obstacles> {
     let mut watch = Watch::start();
     let devices = Devices::open(scenario, &scenario.tenants);
     let opened_in = watch.lap();
-    let mut common = Common::default();
+    let mut common = Common::new();
     for (number, tenant) in scenario.tenants.iter().enumerate() {
         match one(
             scenario,
@@ -187,7 +193,7 @@ pub fn alone(scenario: &Scenario, number: usize) -> Result<All, Vec<Obstacle>> {
         tenant,
         &device,
         (&devices, watch.lap()),
-        &mut Common::default(),
+        &mut Common::new(),
     )?;
     Ok(All {
         tenants: vec![ready],
@@ -289,6 +295,13 @@ fn one(
     {
         obstacles.push(Obstacle::NoCaptureTimes {
             from: info.as_ref().map_or_else(String::new, |i| i.description.clone()),
+        });
+    }
+    if source.as_ref().is_some_and(|s| s.live().is_some()) != matches!(tenant.arrival, Arrival::Live)
+        && let Some(info) = &info
+    {
+        obstacles.push(Obstacle::NotLive {
+            from: info.description.clone(),
         });
     }
     let empty = Program::default();

@@ -122,7 +122,13 @@ impl Payload {
                     let field = source_path(tenant);
                     payload.paths.push(Named::plain(field, remote));
                 }
-                SourceSpec::Empty | SourceSpec::Synthetic { .. } => {}
+                SourceSpec::Video(of) => {
+                    let remote = payload.file(&of.path)?;
+                    let field = format!("tenants.{}.source.path", tenant.name);
+                    payload.paths.push(Named::plain(field, remote));
+                }
+                // A camera is the board's own.
+                SourceSpec::Empty | SourceSpec::Synthetic { .. } | SourceSpec::Camera(_) => {}
             }
         }
         Ok(payload)

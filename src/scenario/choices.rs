@@ -86,6 +86,20 @@ pub(super) const KITTI_EXAMPLE: &str =
     "Kitti(path: \"kitti\", layout: Odometry, sequence: \"00\", sensor: Lidar)";
 pub(super) const BAG_EXAMPLE: &str = "Bag(path: \"drive\", topic: \"/lidar/points\")";
 
+const VIDEO: &[&str] = &[
+    "path",
+    "decoder",
+    "command",
+    "size",
+    "repeat",
+    "max_megapixels",
+    "ahead",
+    "preload",
+];
+const CAMERA: &[&str] = &["device", "format", "size", "hz", "command", "max_megapixels"];
+pub(super) const VIDEO_EXAMPLE: &str = "Video(path: \"drive.mp4\")";
+pub(super) const CAMERA_EXAMPLE: &str = "Camera(device: \"/dev/video0\", size: \"1280x720\", hz: 30)";
+
 pub(super) static SOURCES: Choices<'_> = Choices {
     what: "source",
     default: "Empty",
@@ -106,6 +120,8 @@ pub(super) static SOURCES: Choices<'_> = Choices {
         choice("NuScenes", NUSCENES, 1, NUSCENES_EXAMPLE),
         choice("Kitti", KITTI, 1, KITTI_EXAMPLE),
         choice("Bag", BAG, 1, BAG_EXAMPLE),
+        choice("Video", VIDEO, 1, VIDEO_EXAMPLE),
+        choice("Camera", CAMERA, 1, CAMERA_EXAMPLE),
         choice(
             "Synthetic",
             &["sensor", "scenes", "seed"],
@@ -125,6 +141,7 @@ pub(super) static ARRIVALS: Choices<'_> = Choices {
         choice("Poisson", &["hz"], 1, "Poisson(hz: 30)"),
         choice("Sampled", &["hz", "phase"], 1, "Sampled(hz: 10)"),
         choice("Replay", &["speed"], 1, "Replay(speed: 1.0)"),
+        plain("Live"),
     ],
 };
 

@@ -16,6 +16,7 @@ use super::steps::{self, MatrixFile, SweepFile};
 use super::stored::{ReadingFile, folder, reading};
 use super::stress::{self, StressFile};
 use super::trace::{self, TraceFile};
+use super::video::{self, CameraFile, VideoFile};
 use super::{ClockKind, Clocks, Mps, PointFormat, Provider, Release, Sensor, Sharing, TelemetrySource};
 
 /// A scenario as typed.
@@ -149,6 +150,8 @@ pub(super) enum SourceFile {
         reading: ReadingFile,
     },
     Recorded(Box<RecordedFile>),
+    Video(Box<VideoFile>),
+    Camera(Box<CameraFile>),
     Synthetic {
         sensor: Spot<Sensor>,
         scenes: Read<usize>,
@@ -175,6 +178,7 @@ pub(super) enum ArrivalFile {
     Replay {
         speed: Read<f64>,
     },
+    Live,
 }
 
 /// What may stand for overload.
@@ -477,6 +481,8 @@ fn source(r: &mut Reader, node: &Node, _: &str) -> Option<SourceFile> {
                 reading,
             }
         }
+        "Video" => SourceFile::Video(Box::new(video::read_video(r, &f)?)),
+        "Camera" => SourceFile::Camera(Box::new(video::read_camera(r, &f))),
         "NuScenes" | "Kitti" | "Bag" => SourceFile::Recorded(Box::new(recorded::read(r, name, &f)?)),
         "Synthetic" => {
             let scenes = r.optional(&f, "scenes", Reader::whole);
@@ -524,6 +530,7 @@ fn arrival(r: &mut Reader, node: &Node, _: &str) -> Option<ArrivalFile> {
         "Replay" => ArrivalFile::Replay {
             speed: r.optional(&f, "speed", Reader::number),
         },
+        "Live" => ArrivalFile::Live,
         _ => ArrivalFile::Closed,
     })
 }

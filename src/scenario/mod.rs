@@ -22,6 +22,7 @@ mod stored;
 mod stress;
 mod tenant;
 mod trace;
+mod video;
 
 use crate::units::Bytes;
 use crate::written::Format;

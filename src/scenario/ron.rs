@@ -6,8 +6,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::{
-    Arrival, BackendChoice, DetectorRef, GpuUse, LatencyModel, Overload, Reading, RecordingSpec, Scenario,
-    SourceSpec, Tenant,
+    Arrival, BackendChoice, CameraFrom, CameraSpec, DetectorRef, GpuUse, LatencyModel, Overload, Reading,
+    RecordingSpec, Scenario, SourceSpec, Tenant, VideoDecoder, VideoSpec,
 };
 use crate::units::Nanos;
 
@@ -284,10 +284,55 @@ fn source(source: &SourceSpec) -> String {
             of.by,
             recording(&of.common)
         ),
+        SourceSpec::Video(of) => video(of),
+        SourceSpec::Camera(of) => camera(of),
         SourceSpec::Synthetic { sensor, scenes, seed } => {
             format!("Synthetic(sensor: {sensor:?}, scenes: {scenes}, seed: {seed})")
         }
     }
+}
+
+fn video(of: &VideoSpec) -> String {
+    let decoder = match &of.decoder {
+        VideoDecoder::Ffmpeg(None) => String::new(),
+        VideoDecoder::Ffmpeg(Some(decoder)) => format!(", decoder: {}", text(decoder)),
+        VideoDecoder::Command { command, size } => {
+            let size = size.map_or_else(String::new, |size| format!(", size: \"{size}\""));
+            format!(", command: {}{size}", texts(command))
+        }
+    };
+    format!(
+        "Video(path: {}{decoder}, repeat: {}, max_megapixels: {}, {})",
+        path(&of.path),
+        of.repeat,
+        of.max_megapixels,
+        reading(of.reading)
+    )
+}
+
+fn camera(of: &CameraSpec) -> String {
+    let from = match &of.from {
+        CameraFrom::Device {
+            device,
+            format,
+            size,
+            hz,
+        } => {
+            let mut from = format!("device: {}", path(device));
+            if let Some(format) = format {
+                from += &format!(", format: {}", text(format));
+            }
+            if let Some(size) = size {
+                from += &format!(", size: \"{size}\"");
+            }
+            if let Some(hz) = hz {
+                from += &format!(", hz: {hz:?}");
+            }
+            from
+        }
+        CameraFrom::Command { command, size } => format!("command: {}, size: \"{size}\"", texts(command)),
+    };
+    format!("Camera({from}, max_megapixels: {})", of.max_megapixels)
 }
 
 fn recording(common: &RecordingSpec) -> String {
@@ -318,6 +363,7 @@ fn arrival(arrival: &Arrival) -> String {
         Arrival::Poisson { hz } => format!("Poisson(hz: {hz:?})"),
         Arrival::Sampled { hz, phase } => format!("Sampled(hz: {hz:?}, phase: {})", duration(*phase)),
         Arrival::Replay { speed } => format!("Replay(speed: {speed:?})"),
+        Arrival::Live => "Live".to_owned(),
     }
 }
 

@@ -58,6 +58,14 @@ impl<'n> SharedSources<'n> {
         let (_, fields) = r.choice(node, &SOURCES)?;
         let name = r.required(&fields, "name", "Shared(\"front\")", Reader::text)?;
         match self.0.iter().find(|(known, _)| known.value == name.value) {
+            Some((_, source)) if is_camera(source) => {
+                let problem = format!(
+                    "source `{}` is a camera, whose frames come when it has them and go to one tenant: write it at that tenant",
+                    shown(&name.value)
+                );
+                r.report(&name.place, ProblemKind::Syntax { problem });
+                None
+            }
             Some((_, source)) => Some((name, source)),
             None => {
                 let known: Vec<&str> = self.0.iter().map(|(known, _)| known.value.as_str()).collect();
@@ -82,6 +90,10 @@ impl<'n> SharedSources<'n> {
             }
         }
     }
+}
+
+fn is_camera(source: &Node) -> bool {
+    matches!(&source.kind, Kind::Call(call) if call.name.as_deref() == Some("Camera"))
 }
 
 /// What holds for all of them: each is somebody's, and its tenants are in one process.

@@ -153,6 +153,15 @@ pub(super) fn sweep(
         };
         r.report(&name.place, kind);
     }
+    if tenant.is_some_and(|tenant| tenant.source.is_live()) {
+        let why = "a camera gives its frames when it has them, at no other rate";
+        let kind = ProblemKind::Contradiction {
+            what: "`tenant` of `sweep`".to_owned(),
+            why: why.to_owned(),
+            advice: "sweep a tenant with a recorded source".to_owned(),
+        };
+        r.report(&name.place, kind);
+    }
     let endless = |tenant: &Tenant| tenant.backend == BackendChoice::Null && tenant.frames.is_none();
     if closed && clock == ClockKind::Virtual && tenant.is_some_and(endless) {
         let why = "Null takes no time and a closed loop has no gaps, so virtual time would stand still";

@@ -6,6 +6,7 @@
 mod backend;
 mod detector;
 mod recorded;
+mod video;
 
 use super::stored::ReadingFile;
 use crate::units::Nanos;
@@ -231,6 +232,8 @@ impl One<'_> {
                 reading: self.reading(reading, r),
             },
             SourceFile::Recorded(file) => self.recorded(file, r),
+            SourceFile::Video(file) => self.video(file, r),
+            SourceFile::Camera(file) => self.camera_source(file, r),
             SourceFile::Synthetic { sensor, scenes, seed } => {
                 if let Some(spot) = scenes.given() {
                     let ok = (1..=MOST_SCENES).contains(&spot.value);
@@ -302,7 +305,7 @@ impl One<'_> {
             DetectorFile::Network(_) => None,
         });
         let images = match &source.value {
-            SourceFile::Images { .. } => true,
+            SourceFile::Images { .. } | SourceFile::Video(_) | SourceFile::Camera(_) => true,
             SourceFile::Points { .. } => false,
             SourceFile::Recorded(file) => match file.is_images() {
                 Some(images) => images,
@@ -341,9 +344,14 @@ impl One<'_> {
     }
 
     fn arrival(&self, r: &mut Reader) -> Arrival {
+        let is_live = self.is_live();
         let Some(Spot { value, place }) = self.typed.arrival.given() else {
-            return Arrival::Closed;
+            return if is_live { Arrival::Live } else { Arrival::Closed };
         };
+        if is_live && !matches!(value, ArrivalFile::Live) {
+            let why = "a camera gives a frame when it has one, and cannot be asked for it";
+            self.contradiction(r, place, "arrival", why, "use Live, or leave it out");
+        }
         match value {
             ArrivalFile::Closed => Arrival::Closed,
             ArrivalFile::Poisson { hz } => Arrival::Poisson { hz: self.rate(hz, r) },
@@ -379,6 +387,14 @@ impl One<'_> {
                 self.needs_captures(place, why, r);
                 Arrival::Replay { speed: speed.or(1.0) }
             }
+            ArrivalFile::Live => {
+                if !is_live && !matches!(self.typed.source, Read::Wrong) {
+                    let why = "Live releases a frame when a camera has it, and this source is none";
+                    let advice = "use Replay for a recording's own times, or Periodic(hz: 30)";
+                    self.contradiction(r, place, "arrival", why, advice);
+                }
+                Arrival::Live
+            }
             ArrivalFile::Sampled { hz, phase } => {
                 let why = "Sampled takes the frame that was captured last, but the source Empty has no capture times";
                 self.needs_captures(place, why, r);
@@ -388,6 +404,12 @@ impl One<'_> {
                 }
             }
         }
+    }
+
+    /// Whether frames come when the source has them.
+    fn is_live(&self) -> bool {
+        let source = self.typed.source.given().map(|spot| &spot.value);
+        matches!(source, Some(SourceFile::Camera(_)))
     }
 
     /// Refuses frames without content for what follows their capture times.
@@ -464,6 +486,10 @@ impl One<'_> {
             let why = "under the Virtual clock every tenant must be simulated, but this one really computes";
             let advice = "use backend: Sim(…) or Null, or clock: Real";
             self.contradiction(r, place, "backend", why, advice);
+        }
+        if self.is_live() {
+            let why = "a camera gives its frames in real time";
+            self.contradiction(r, place, "source", why, "use clock: Real, or another source");
         }
         let endless = matches!(self.typed.arrival, Read::Absent | Read::Given(_))
             && *backend == BackendChoice::Null

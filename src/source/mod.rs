@@ -8,6 +8,7 @@ pub mod empty;
 pub mod folder;
 pub mod images;
 pub mod kitti;
+pub mod live;
 pub mod points;
 #[cfg_attr(not(feature = "recordings"), path = "without_recordings.rs")]
 pub mod recordings;
@@ -21,6 +22,7 @@ use std::time::Duration;
 
 use crate::built::LeftOut;
 use crate::units::Nanos;
+use live::LiveFeed;
 use shared::SharedCost;
 use timeline::Timeline;
 
@@ -123,6 +125,10 @@ pub trait Source: Send {
     }
     /// When its frames were captured and came, for `Replay`; `None` where that is not known.
     fn timeline(&self) -> Option<&Timeline> {
+        None
+    }
+    /// Where its frames come to when it has them, for `Live`; `None` for a source whose frames can be asked for.
+    fn live(&self) -> Option<Arc<LiveFeed>> {
         None
     }
 }

@@ -1,9 +1,12 @@
-//! Recordings as sources: nuScenes and KITTI datasets, ROS 2 bags. What lies where in them is the affair of the crates
-//! `jetlag-datasets` and `jetlag-bags`; here it becomes frames of a tenant, on the time line of the recording.
+//! Recordings as sources: nuScenes and KITTI datasets, ROS 2 bags, videos; and cameras. What lies where in them, and how another
+//! program decodes it, is the affair of the crates `jetlag-datasets`, `jetlag-bags` and `jetlag-video`; here it becomes frames of a
+//! tenant, on the time line of the recording or when the camera has them.
 
 mod bag;
+mod camera;
 mod kitti;
 mod nuscenes;
+mod video;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,19 +16,33 @@ pub(crate) use nuscenes::is_camera;
 
 use jetlag_bags::{Bag, BagSummary, Limits};
 use jetlag_datasets::nuscenes::NuScenes;
+use jetlag_video::Guard;
 
-use super::SourceError;
 use super::stored::Stored;
-use crate::scenario::{BagSpec, KittiSpec, NuScenesSpec, RecordingSpec};
+use super::{Source, SourceError};
+use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, RecordingSpec, VideoSpec};
 
 /// Recordings that are open, so that tenants of one share its index and its files.
 #[derive(Default)]
 pub struct Opened {
     datasets: BTreeMap<(PathBuf, Option<String>), Arc<NuScenes>>,
     bags: BTreeMap<PathBuf, Bag>,
+    guard: Option<Guard>,
 }
 
 impl Opened {
+    /// Nothing yet. `program` is our own, by which the programs that decode videos are made to end with us.
+    pub fn guarded_by(program: Option<PathBuf>) -> Opened {
+        let guard = program.map(|program| Guard {
+            program,
+            arguments: vec!["with-parent".into(), std::process::id().to_string().into()],
+        });
+        Opened {
+            guard,
+            ..Opened::default()
+        }
+    }
+
     /// A sensor of a nuScenes dataset as a source.
     ///
     /// # Errors
@@ -70,6 +87,22 @@ impl Opened {
             }
         };
         bag::source(&bag, spec)
+    }
+
+    /// A video as a source.
+    ///
+    /// # Errors
+    /// No ffmpeg, no such video, or one that does not decode.
+    pub fn video(&mut self, spec: &VideoSpec) -> Result<Stored, SourceError> {
+        video::source(spec, self.guard.as_ref())
+    }
+
+    /// A camera as a source.
+    ///
+    /// # Errors
+    /// No ffmpeg or other program, no such camera, or one that gives nothing.
+    pub fn camera(&mut self, spec: &CameraSpec) -> Result<Box<dyn Source>, SourceError> {
+        Ok(Box::new(camera::source(spec, self.guard.as_ref())?))
     }
 }
 

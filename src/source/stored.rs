@@ -25,6 +25,20 @@ pub trait Store: Send {
     /// # Errors
     /// The frame cannot be read; others may be.
     fn fetch(&mut self, index: usize, raw: &mut Vec<u8>) -> Result<(), SourceError>;
+
+    /// The same, in place of what an earlier frame has left in `raw`: for frames of one length, which need not be cleared.
+    ///
+    /// # Errors
+    /// As those of [`fetch`](Self::fetch).
+    fn fetch_over(&mut self, index: usize, raw: &mut Vec<u8>) -> Result<(), SourceError> {
+        raw.clear();
+        self.fetch(index, raw)
+    }
+
+    /// How another thread ends a fetch that waits for something, and all after it; `None` where none waits for long.
+    fn stop(&self) -> Option<Box<dyn FnOnce() + Send>> {
+        None
+    }
 }
 
 /// What makes images or sweeps of what was read.
@@ -38,6 +52,19 @@ pub trait Unpack: Send {
     /// As [`Source::want_rings`].
     fn want_rings(&mut self) -> bool {
         false
+    }
+
+    /// The same, of bytes that may be taken: what is the content already need not be copied.
+    ///
+    /// # Errors
+    /// As those of [`unpack`](Self::unpack).
+    fn unpack_own(
+        &mut self,
+        index: usize,
+        raw: &mut Vec<u8>,
+        content: &mut Content,
+    ) -> Result<(), SourceError> {
+        self.unpack(index, raw, content)
     }
 }
 
@@ -178,12 +205,14 @@ impl Source for Stored {
             .map(|time| time.captured);
         // Counted before reading: the next call goes on with the next frame, whatever comes of this one.
         self.next += 1;
-        frame.raw.clear();
         match &mut self.read {
-            Read::AtOnce(store) => store.fetch(index, &mut frame.raw)?,
+            Read::AtOnce(store) => store.fetch_over(index, &mut frame.raw)?,
             Read::Ahead(ahead) => ahead.take(&mut frame.raw)?,
             Read::Before(all) => match &all[index] {
-                Ok(raw) => frame.raw.extend_from_slice(raw),
+                Ok(raw) => {
+                    frame.raw.clear();
+                    frame.raw.extend_from_slice(raw);
+                }
                 Err(why) => return Err(SourceError::Unread(Arc::clone(why))),
             },
         }
@@ -192,7 +221,7 @@ impl Source for Stored {
 
     fn decode(&mut self, frame: &mut Frame) -> Result<(), SourceError> {
         let index = frame.index as usize; // It was made of one.
-        self.unpack.unpack(index, &frame.raw, &mut frame.content)
+        self.unpack.unpack_own(index, &mut frame.raw, &mut frame.content)
     }
 
     fn skip(&mut self, frames: u64) -> Result<(), SourceError> {

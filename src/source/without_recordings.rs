@@ -2,16 +2,21 @@
 
 use std::path::PathBuf;
 
-use super::SourceError;
 use super::stored::Stored;
+use super::{Source, SourceError};
 use crate::built::LeftOut;
-use crate::scenario::{BagSpec, KittiSpec, NuScenesSpec};
+use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, VideoSpec};
 
 /// Recordings that are open: none.
 #[derive(Default)]
 pub struct Opened(());
 
 impl Opened {
+    /// Nothing.
+    pub fn guarded_by(_: Option<PathBuf>) -> Opened {
+        Opened(())
+    }
+
     /// Not in this jetlag.
     ///
     /// # Errors
@@ -33,6 +38,22 @@ impl Opened {
     /// # Errors
     /// Always.
     pub fn bag(&mut self, _: &BagSpec) -> Result<Stored, SourceError> {
+        Err(LeftOut::RECORDINGS.into())
+    }
+
+    /// Not in this jetlag.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn video(&mut self, _: &VideoSpec) -> Result<Stored, SourceError> {
+        Err(LeftOut::RECORDINGS.into())
+    }
+
+    /// Not in this jetlag.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn camera(&mut self, _: &CameraSpec) -> Result<Box<dyn Source>, SourceError> {
         Err(LeftOut::RECORDINGS.into())
     }
 }

@@ -34,6 +34,9 @@ pub struct Due {
 
 enum Kind {
     Closed,
+    /// Frames are due when they come, which nobody knows before: [`ReleaseLine`](super::release_line::ReleaseLine) has them from the
+    /// source.
+    Live,
     Periodic {
         period_ns: f64,
         phase: Nanos,
@@ -58,6 +61,7 @@ impl Releases {
     pub fn new(arrival: Arrival, seed: u64, epoch: Stamp, end: Stamp, timeline: Option<&Timeline>) -> Self {
         let kind = match arrival {
             Arrival::Closed => Kind::Closed,
+            Arrival::Live => Kind::Live,
             Arrival::Periodic { hz, phase, jitter } => Kind::Periodic {
                 period_ns: 1e9 / hz,
                 phase,
@@ -130,6 +134,7 @@ impl Releases {
         };
         let due = match &mut self.kind {
             Kind::Closed => return Some(the_next(self.epoch)),
+            Kind::Live => return None,
             Kind::Periodic {
                 period_ns,
                 phase,

@@ -14,7 +14,7 @@ pub struct Release {
     pub due: Stamp,
     /// Number of its frame in the source, counted through all repetitions.
     pub frame: u64,
-    /// When its content was captured, where releases follow a recording.
+    /// When its content was captured, where releases follow a recording or a live source.
     pub captured: Option<Stamp>,
     /// How late the tenant, waiting for it, woke; zero if it was busy.
     pub lateness: Nanos,
@@ -52,6 +52,14 @@ impl WaitingLine {
     /// The frame whose turn it is.
     pub fn take(&mut self) -> Option<Release> {
         self.line.pop_front()
+    }
+    /// The same, which stays.
+    pub fn first(&self) -> Option<&Release> {
+        self.line.front()
+    }
+    /// How many frames wait.
+    pub fn len(&self) -> usize {
+        self.line.len()
     }
     /// Whether no frame waits.
     pub fn is_empty(&self) -> bool {

@@ -164,9 +164,24 @@ impl Runner {
             plan.end,
             self.source.timeline(),
         );
+        let live = match self.arrival {
+            Arrival::Live => self.source.live(),
+            _ => None,
+        };
+        let overload = match &live {
+            Some(live) => live.begin(plan.epoch, plan.end, self.overload),
+            None => self.overload,
+        };
+        if overload != self.overload {
+            let problem = format!(
+                "its frames are so large that {overload:?} holds, and not {:?}",
+                self.overload
+            );
+            note(notes, clock.now(), &self.name, &problem);
+        }
         let limits = Limits {
             tenant: self.tenant,
-            overload: self.overload,
+            overload,
             deadline: self.deadline,
             frames: self.frames,
             length: self.source.info().frames,
@@ -176,7 +191,7 @@ impl Runner {
             is_whole: false,
             source: self.source.as_mut(),
             preprocess: self.preprocess.as_deref_mut(),
-            line: ReleaseLine::new(limits, plan, releases),
+            line: ReleaseLine::new(limits, plan, releases).fed_by(live.clone()),
             frame: Frame::default(),
             waiting: self.waiting,
             failures: Failures::new(),
@@ -204,6 +219,9 @@ impl Runner {
         };
         finish.close();
         let sampled = prepare.line.sampled();
+        if let Some(live) = live {
+            live.end();
+        }
         self.slots = places.into_iter().map(|place| place.slot).collect();
         let reason = ended.unwrap_or_else(|panicked| {
             // Whatever it worked on, it does not work on it again.

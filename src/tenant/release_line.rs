@@ -3,11 +3,14 @@
 //! The threads of `pipeline` and the event loop of `simulate` differ in how they wait, and share this. It neither reads a clock
 //! nor waits: whoever drives it says what time it is.
 
+use std::sync::Arc;
+
 use super::arrival::{Due, Releases};
 use super::overload::{Release, WaitingLine};
 use super::plan::PhasePlan;
 use crate::record::{EndReason, FrameRecord, NO_CONTENT, Outcome, Sampled};
 use crate::scenario::Overload;
+use crate::source::live::LiveFeed;
 use crate::units::{Nanos, Stamp};
 
 /// What a tenant's releases are bound by.
@@ -30,6 +33,8 @@ pub struct ReleaseLine {
     limits: Limits,
     plan: PhasePlan,
     releases: Releases,
+    /// Where frames come from when a live source has them.
+    live: Option<Arc<LiveFeed>>,
     line: WaitingLine,
     /// Number of releases so far.
     sequence: u64,
@@ -48,11 +53,24 @@ impl ReleaseLine {
             limits,
             plan,
             releases,
+            live: None,
             sequence: 0,
             measured: 0,
             last_frame: None,
             sampled: Sampled::default(),
         }
+    }
+
+    /// With frames that are due when a live source has them.
+    #[must_use]
+    pub fn fed_by(mut self, live: Option<Arc<LiveFeed>>) -> Self {
+        self.live = live;
+        self
+    }
+
+    /// Where frames come from when a live source has them.
+    pub fn live(&self) -> Option<&LiveFeed> {
+        self.live.as_deref()
     }
 
     /// Whether a frame is released when the one before it is done, instead of at a time of its own.
@@ -76,20 +94,54 @@ impl ReleaseLine {
         woke_for: Option<Stamp>,
         mut dropped: impl FnMut(Release, FrameRecord),
     ) {
+        if let Some(live) = self.live.clone() {
+            return self.join_live(&live, now, woke_for, dropped);
+        }
         while self.next_due().is_some_and(|due| due <= now) {
             let Some(due) = self.releases.take() else { return };
             let lateness = match woke_for {
                 Some(awaited) if awaited == due.at => now - due.at,
                 _ => Nanos::ZERO,
             };
-            let release = self.number(due, lateness);
-            if let Some(given_up) = self.line.join(release) {
-                let record = FrameRecord {
-                    outcome: Outcome::Dropped,
-                    ..self.record_of(given_up, due.at)
-                };
-                dropped(given_up, record);
-            }
+            self.join(due, lateness, &mut dropped);
+        }
+    }
+
+    /// The same for what has come of a live source. All of it, though `now` may be a moment before the last: what the source gives
+    /// up meanwhile it gives up for these.
+    fn join_live(
+        &mut self,
+        live: &LiveFeed,
+        now: Stamp,
+        woke_for: Option<Stamp>,
+        mut dropped: impl FnMut(Release, FrameRecord),
+    ) {
+        let mut look = live.look();
+        while self.may_release()
+            && let Some((frame, came)) = look.unseen()
+        {
+            let lateness = match woke_for {
+                Some(awaited) if awaited == came.at => (now - came.at).max(Nanos::ZERO),
+                _ => Nanos::ZERO,
+            };
+            let due = Due {
+                at: came.at,
+                frame,
+                captured: Some(came.captured),
+            };
+            self.join(due, lateness, &mut dropped);
+        }
+        look.settle(self.line.first().map(|first| first.frame), self.line.len());
+    }
+
+    fn join(&mut self, due: Due, lateness: Nanos, dropped: &mut impl FnMut(Release, FrameRecord)) {
+        let release = self.number(due, lateness);
+        if let Some(given_up) = self.line.join(release) {
+            let record = FrameRecord {
+                outcome: Outcome::Dropped,
+                ..self.record_of(given_up, due.at)
+            };
+            dropped(given_up, record);
         }
     }
 
@@ -112,7 +164,9 @@ impl ReleaseLine {
 
     /// Whether another frame waits or will be due by `then`.
     pub fn is_due_by(&self, then: Stamp) -> bool {
-        let is_released = || self.is_closed() || self.releases.peek().is_some_and(|due| due <= then);
+        let has_come = || self.live.as_ref().is_some_and(|live| live.has_unseen());
+        let is_released =
+            || self.is_closed() || has_come() || self.releases.peek().is_some_and(|due| due <= then);
         !self.line.is_empty() || (self.may_release() && is_released())
     }
 

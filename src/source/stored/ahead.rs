@@ -44,6 +44,8 @@ pub(super) struct Ahead {
     /// `None` while it is being dropped.
     ends: Option<Ends>,
     reader: Option<JoinHandle<()>>,
+    /// Ends a fetch that waits.
+    stop: Option<Box<dyn FnOnce() + Send>>,
     waits: Waits,
 }
 
@@ -73,6 +75,7 @@ impl Ahead {
         }
         let wanted = Arc::new(Wanted::default());
         let told = Arc::clone(&wanted);
+        let stop = store.stop();
         let reader = std::thread::Builder::new()
             .name("jetlag-read".to_owned())
             .spawn(move || read(store.as_mut(), repeat, &told, buffers, &take_empty, &give_full))
@@ -84,6 +87,7 @@ impl Ahead {
             held: None,
             ends: Some(Ends { full, empty }),
             reader: Some(reader),
+            stop,
             waits: Waits::default(),
         })
     }
@@ -177,6 +181,9 @@ impl Drop for Ahead {
     fn drop(&mut self) {
         // Without the channels the reader ends, at the latest when it has read its frame.
         self.ends = None;
+        if let Some(stop) = self.stop.take() {
+            stop();
+        }
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }
@@ -208,7 +215,6 @@ fn read(
             }
             number = number.max(wanted.number.load(Ordering::Acquire));
             (frame.round, frame.number) = (round, number);
-            frame.raw.clear();
             let index = match repeat {
                 true => number.checked_rem(length),
                 false => Some(number).filter(|number| *number < length),
@@ -216,11 +222,13 @@ fn read(
             // Past the end the buffers wait on the other side until the source is rewound.
             if let Some(index) = index {
                 match largest.saturating_mul(buffers) <= MOST_BYTES {
-                    true => frame.raw.reserve(largest),
+                    true => frame.raw.reserve(largest.saturating_sub(frame.raw.len())),
                     false => frame.raw = Vec::new(),
                 }
-                frame.outcome = store.fetch(index as usize, &mut frame.raw);
+                frame.outcome = store.fetch_over(index as usize, &mut frame.raw);
                 largest = largest.max(frame.raw.len());
+            } else {
+                frame.raw.clear();
             }
             number += 1;
             wanted.bytes.fetch_add(frame.raw.len(), Ordering::AcqRel);

@@ -9,9 +9,10 @@ use crate::clock::Clock;
 use crate::detector::Preprocess;
 use crate::record::{EndReason, Event, FrameRecord, Outcome, Stage};
 use crate::scenario::Release as Waiting;
+use crate::source::live::Ended;
 use crate::source::{Frame, Source};
 use crate::tenant::PhasePlan;
-use crate::tenant::failures::Failures;
+use crate::tenant::failures::{Failures, note};
 use crate::tenant::overload::Release;
 use crate::tenant::recording::RecordSink;
 use crate::tenant::release_line::ReleaseLine;
@@ -162,6 +163,17 @@ impl Prepare<'_> {
                 if let Some(release) = self.line.release_now(now) {
                     return Ok(release);
                 }
+            }
+            if let Some(live) = self.line.live() {
+                match live.ended() {
+                    Some(Ended::Over) => return Err(EndReason::EndOfSource),
+                    Some(Ended::Failed(why)) => {
+                        note(&self.notes, now, self.name, &why);
+                        return Err(EndReason::Failed);
+                    }
+                    None => woke_for = live.wait(self.plan.end.min(now + STOP_CHECK) - now),
+                }
+                continue;
             }
             match self.line.next_due() {
                 None => self.clock.sleep_until(self.plan.end.min(now + STOP_CHECK)),

@@ -10,6 +10,7 @@ mod stored;
 mod stress;
 mod telemetry;
 mod tenant;
+mod video;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,7 @@ pub use stored::{Reading, Sensor};
 pub use stress::{Resource, Stress};
 pub use telemetry::{Telemetry, TelemetrySource};
 pub use tenant::{Arrival, BackendChoice, DetectorRef, LatencyModel, Overload, Tenant};
+pub use video::{CameraFrom, CameraSpec, ImageSize, NoImageSize, VideoDecoder, VideoSpec};
 
 /// A scenario with every default filled in, as it is run and recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

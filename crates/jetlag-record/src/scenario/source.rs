@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recordings::{BagSpec, KittiSpec, NuScenesSpec};
 use super::stored::{Reading, Sensor};
+use super::video::{CameraSpec, VideoSpec};
 
 /// The largest image that is decoded where the source does not say, in millions of pixels: several times what cameras of
 /// robots have.
@@ -61,6 +62,10 @@ pub enum SourceSpec {
     Kitti(KittiSpec),
     /// A topic of a ROS 2 bag.
     Bag(BagSpec),
+    /// A video in a file.
+    Video(VideoSpec),
+    /// A camera, whose frames come when it has them.
+    Camera(CameraSpec),
     /// The synthetic world, seen by one of its sensors. Equal seeds give equal scenes at equal indices.
     Synthetic {
         /// The sensor whose frames are made.
@@ -70,6 +75,13 @@ pub enum SourceSpec {
         /// Seed of the world; the scenario's where not given.
         seed: u64,
     },
+}
+
+impl SourceSpec {
+    /// Whether its frames come when it has them, and cannot be asked for.
+    pub fn is_live(&self) -> bool {
+        matches!(self, SourceSpec::Camera(_))
+    }
 }
 
 /// Columns of a .bin file of float32.

@@ -220,6 +220,8 @@ pub enum Arrival {
         /// Speed of the replay; 2.0 is twice as fast.
         speed: f64,
     },
+    /// When a live source has them.
+    Live,
 }
 
 /// What happens when frames come faster than they are served.

@@ -349,7 +349,7 @@ fn rate(case: &Case<'_>) -> Option<f64> {
     match case.scenario.arrival {
         Arrival::Closed => None,
         Arrival::Periodic { hz, .. } | Arrival::Poisson { hz } | Arrival::Sampled { hz, .. } => Some(hz),
-        Arrival::Replay { .. } => {
+        Arrival::Replay { .. } | Arrival::Live => {
             let counts = case.summary.frames;
             (seconds > 0.0).then(|| (counts.offered + counts.unfinished) as f64 / seconds)
         }

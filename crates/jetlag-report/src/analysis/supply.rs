@@ -43,7 +43,7 @@ impl Supply {
             }
             Arrival::Poisson { hz } if !alone => (Some(hz), 1.0 + (1.0 - completed)),
             Arrival::Periodic { .. } | Arrival::Sampled { .. } => (as_it_came, 0.0),
-            Arrival::Poisson { .. } | Arrival::Replay { .. } => (as_it_came, 1.0),
+            Arrival::Poisson { .. } | Arrival::Replay { .. } | Arrival::Live => (as_it_came, 1.0),
             // Few frames show little of a long tail: use twice the observed value.
             Arrival::Closed => (as_it_came, 2.0 * summary.cv.unwrap_or(1.0).powi(2)),
         };

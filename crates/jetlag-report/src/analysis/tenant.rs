@@ -412,6 +412,7 @@ pub(super) fn arrival_in_words(arrival: &Arrival) -> String {
         Arrival::Poisson { hz } => format!("poisson {hz} Hz"),
         Arrival::Sampled { hz, .. } => format!("newest frame at {hz} Hz"),
         Arrival::Replay { speed } => format!("replay ×{speed}"),
+        Arrival::Live => "live".to_owned(),
     }
 }
 

@@ -28,9 +28,12 @@ pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
         ];
         // Where nothing waits, the two are the same.
         let different = if plot.service == plot.response { 1 } else { 2 };
-        let charts = charts.into_iter().take(different).filter_map(|(what, drawn, value)| {
-            charted(number, &tenant.name, effect, plot, what, drawn, value)
-        });
+        let charts = charts
+            .into_iter()
+            .take(different)
+            .filter_map(|(what, drawn, value)| {
+                charted(number, &tenant.name, effect, plot, what, drawn, value)
+            });
         blocks.push(Block::Charts(charts.collect()));
         blocks.push(Block::Table(table(&tenant.name, effect)));
     }
@@ -133,7 +136,9 @@ fn row(name: &str, slope: &SizeSlope, effect: &InputEffect, unit: TimeUnit) -> V
         cell(signed(value, ci95, unit)).class(class),
         cell(ends(ci95, unit)),
         cell(or_unknown(across, |across| across)),
-        cell(or_unknown(slope.correlation, |r| format!("{r:+.2}").replace('-', "−"))),
+        cell(or_unknown(slope.correlation, |r| {
+            format!("{r:+.2}").replace('-', "−")
+        })),
         cell(or_unknown(slope.variance_share, percent)),
     ]
 }

@@ -367,7 +367,7 @@ fn is_fixed(arrival: Arrival) -> bool {
     match arrival {
         Arrival::Periodic { jitter, .. } => jitter == Nanos::ZERO,
         Arrival::Replay { .. } | Arrival::Sampled { .. } => true,
-        Arrival::Closed | Arrival::Poisson { .. } => false,
+        Arrival::Closed | Arrival::Poisson { .. } | Arrival::Live => false,
     }
 }
 

@@ -35,7 +35,7 @@ impl Asked {
             Arrival::Periodic { hz, .. } | Arrival::Poisson { hz } | Arrival::Sampled { hz, .. } => {
                 Asked::Hz(*hz)
             }
-            Arrival::Replay { .. } => Asked::Unknown,
+            Arrival::Replay { .. } | Arrival::Live => Asked::Unknown,
         }
     }
 }

@@ -1,0 +1,39 @@
+//! A warm reader allocates nothing. By itself, since it counts what the whole program allocates.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::alloc::System;
+
+use jetlag_video::{Frames, Launch, Layout, Reading};
+use nvidia_doubles::machine;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+#[test]
+fn frames_are_read_without_allocating() {
+    let read = |launch: &Launch, layout| {
+        let mut frames = Frames::start(launch, None, layout, &Reading::default()).unwrap();
+        let mut rgb = Vec::new();
+        for _ in 0..3 {
+            frames.next(&mut rgb).unwrap().unwrap();
+        }
+        let region = Region::new(ALLOCATOR);
+        for _ in 0..20 {
+            frames.next(&mut rgb).unwrap().unwrap();
+        }
+        assert_eq!(region.change().allocations, 0, "{layout:?}");
+    };
+    read(&Launch::of("yes"), Layout::Rgb("100x100".parse().unwrap()));
+    let picture = "testsrc2=size=96x64:rate=30";
+    let launch = Launch::of("ffmpeg")
+        .with([
+            "-v", "error", "-nostdin", "-f", "lavfi", "-i", picture, "-pix_fmt", "rgb24",
+        ])
+        .with(["-c:v", "rawvideo", "-f", "nut", "pipe:1"]);
+    match std::process::Command::new("ffmpeg").arg("-version").output() {
+        Ok(_) => read(&launch, Layout::Nut),
+        Err(_) => machine::missing(&["JETLAG_REQUIRE_FFMPEG"], "no ffmpeg in PATH"),
+    }
+}
