@@ -94,7 +94,7 @@ fn counted(source: &SourceSpec) -> Option<Counted> {
         Sensor::Lidar => Counted::Points,
     };
     match source {
-        SourceSpec::Images { .. } => Some(Counted::Pixels),
+        SourceSpec::Images { .. } | SourceSpec::Video(_) | SourceSpec::Camera(_) => Some(Counted::Pixels),
         SourceSpec::Points { .. } => Some(Counted::Points),
         SourceSpec::Synthetic { sensor, .. } => Some(of(*sensor)),
         SourceSpec::Kitti(spec) => Some(of(spec.sensor)),
