@@ -18,8 +18,7 @@ use super::{
 };
 use crate::vector::mix;
 use crate::{
-    Actor, CAMERA, CAMERA_PLACE, Class, Drive, IMAGE_SIZE, Identity, LIDAR, LIDAR_PLACE, Moment, Object,
-    Sweep,
+    Actor, CAMERA, CAMERA_PLACE, Class, Drive, IMAGE_SIZE, Identity, LIDAR, LIDAR_PLACE, Object, Sweep,
 };
 
 /// The folder of the tables: the devkit knows its scenes.
@@ -196,24 +195,22 @@ fn planned(drive: &Drive) -> Vec<Planned> {
 
 fn make(drive: &Drive, planned: &Planned) -> Made {
     let moment = drive.at(planned.time);
-    let ego = *moment.ego();
-    let (bytes, truth) = match SENSORS[planned.sensor].0 {
-        Sensor::Camera => (jpeg(&moment.render_camera()), Vec::new()),
-        Sensor::Lidar if planned.is_key => keyframe(&moment),
-        Sensor::Lidar => (Ok(points(&moment.sweep())), Vec::new()),
+    let mut truth = Vec::new();
+    let bytes = match SENSORS[planned.sensor].0 {
+        Sensor::Camera => jpeg(&moment.render_camera()),
+        Sensor::Lidar if planned.is_key => {
+            let seen = moment.observe();
+            truth = moment.actors().iter().copied().zip(seen.objects).collect();
+            Ok(points(&seen.sweep))
+        }
+        Sensor::Lidar => Ok(points(&moment.sweep())),
     };
     Made {
         bytes,
-        position: ego.position,
-        yaw: ego.yaw,
+        position: moment.ego().position,
+        yaw: moment.ego().yaw,
         truth,
     }
-}
-
-fn keyframe(moment: &Moment) -> (Result<Vec<u8>, FilesError>, Vec<(Actor, Object)>) {
-    let seen = moment.observe();
-    let truth = moment.actors().iter().copied().zip(seen.objects).collect();
-    (Ok(points(&seen.sweep)), truth)
 }
 
 fn points(sweep: &Sweep) -> Vec<u8> {
