@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, UseTree};
 
 /// The crates of ours, but `tensorrt-dyn`: its objects make one another, as TensorRT's do.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "src",
     "crates/cupti-dyn/src",
     "crates/jetlag-activity/src",

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use jetlag::commands::data::synth;
+use jetlag::commands::data::stills::synth;
 use jetlag::source::SourceError;
 use jetlag::source::calibration::holds;
 use jetlag::source::kitti::{read_calibration, read_labels};

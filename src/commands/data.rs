@@ -3,7 +3,7 @@
 
 #[cfg_attr(not(feature = "recordings"), path = "data/without_recordings.rs")]
 mod recordings;
-mod stills;
+pub mod stills;
 
 use super::outcome::{Outcome, WrongUse};
 use crate::cli::{BagCompression, ConvertArgs, SynthArgs, SynthFormat};

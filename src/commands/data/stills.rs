@@ -16,7 +16,7 @@ use crate::source::synthetic::World;
 /// # Errors
 /// No scene asked for, or numbers beyond what a scene can have: [`WrongUse`]. Otherwise the first file that
 /// cannot be written; the scenes written until then stay.
-pub(super) fn synth(out: &Path, count: u64, seed: u64, start: u64) -> anyhow::Result<()> {
+pub fn synth(out: &Path, count: u64, seed: u64, start: u64) -> anyhow::Result<()> {
     if count == 0 {
         return Err(WrongUse("--count must be at least 1".to_owned()).into());
     }
