@@ -289,7 +289,9 @@ fn tenants_of_a_shared_source_have_each_frame_decoded_once() {
     for tenant in report["tenants"].as_array().unwrap() {
         assert_eq!(tenant["frames"]["completed"], 10, "{}", said(&output));
     }
-    let log = report["log"].to_string();
+    let facts = jetlag(&["inspect", &out, "--format", "json"]);
+    let facts: Value = serde_json::from_slice(&facts.stdout).unwrap_or_else(|_| panic!("{}", said(&facts)));
+    let log = facts["log"].to_string();
     assert!(
         log.contains("source front:") && log.contains("decoded once for 2 tenants"),
         "{log}"

@@ -111,10 +111,11 @@ fn a_video_is_replayed_at_its_own_times_round_after_round() {
     let folder = tempfile::tempdir().unwrap();
     let path = of_variable_rate(folder.path());
     let tenant = format!(
-        "Tenant(name: \"t\", backend: Null, source: Video(\"{}\"), arrival: Replay(4), overload: Queue(100))",
+        "Tenant(name: \"t\", backend: Null, source: Video(\"{}\"), arrival: Replay(4), overload: Queue(100), frames: 45)",
         path.display()
     );
-    let output = run(folder.path(), "1s", &[&tenant]);
+    // Ends with its frames.
+    let output = run(folder.path(), "600s", &[&tenant]);
     let told = tenants(&output);
     let frames = frames(folder.path(), 0);
     // One round is 850 ms and the mean gap; at four times the speed there are four rounds and more.
@@ -184,7 +185,7 @@ fn a_timer_takes_the_newest_frame_and_all_may_be_decoded_before() {
     let path = of_variable_rate(folder.path());
     let tenant = |reading: &str, arrival: &str| {
         format!(
-            "Tenant(name: \"t\", backend: Null, source: Video(\"{}\", repeat: false, {reading}), arrival: {arrival})",
+            "Tenant(name: \"t\", backend: Null, source: Video(path: \"{}\", repeat: false, {reading}), arrival: {arrival})",
             path.display()
         )
     };
@@ -197,7 +198,7 @@ fn a_timer_takes_the_newest_frame_and_all_may_be_decoded_before() {
         "{}",
         said(&output)
     );
-    let output = run(folder.path(), "20s", &[&tenant("preload: true", "Closed")]);
+    let output = run(folder.path(), "600s", &[&tenant("preload: true", "Closed")]);
     assert_eq!(
         tenants(&output)[0]["frames"]["completed"],
         10,
@@ -214,14 +215,14 @@ fn a_program_of_one_s_own_decodes_and_its_frames_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let path = of_variable_rate(folder.path());
     let source = format!(
-        "Video(\"{}\", repeat: false, command: [\"ffmpeg\", \"-v\", \"error\", \"-i\", \"{{path}}\", \"-vsync\", \"0\", \"-vf\", \
+        "Video(path: \"{}\", repeat: false, command: [\"ffmpeg\", \"-v\", \"error\", \"-i\", \"{{path}}\", \"-vsync\", \"0\", \"-vf\", \
          \"scale=32:24\", \"-pix_fmt\", \"rgb24\", \"-f\", \"rawvideo\", \"pipe:1\"], size: \"32x24\")",
         path.display()
     );
     let tenant = format!(
         "Tenant(name: \"t\", backend: Null, source: {source}, arrival: Replay(4), overload: Queue(100))"
     );
-    let output = run(folder.path(), "5s", &[&tenant]);
+    let output = run(folder.path(), "600s", &[&tenant]);
     assert_eq!(
         tenants(&output)[0]["frames"]["completed"],
         10,
@@ -388,7 +389,10 @@ fn what_cannot_be_played_is_told_before_the_run_in_a_sentence() {
         "small.mp4",
         &["testsrc2=size=64x48:rate=10", "-t", "0.2"],
     );
-    let wrong = format!("Video(\"{}\", decoder: \"no_such_decoder\")", small.display());
+    let wrong = format!(
+        "Video(path: \"{}\", decoder: \"no_such_decoder\")",
+        small.display()
+    );
     refused(&wrong, &["small.mp4: ffmpeg ended", "no_such_decoder"]);
 }
 
@@ -405,7 +409,7 @@ fn a_decoder_that_dies_in_the_middle_ends_its_tenant_and_no_other() {
     );
     // 64 × 48 pixels, five times; then it dies. It plays once before the run.
     let source = format!(
-        "Video(\"{}\", command: [\"sh\", \"-c\", \"head -c 46080 /dev/zero; echo it broke >&2; kill -9 $$\"])",
+        "Video(path: \"{}\", command: [\"sh\", \"-c\", \"head -c 46080 /dev/zero; echo it broke >&2; kill -9 $$\"])",
         path.display()
     );
     let broken = format!(

@@ -170,7 +170,10 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         expect: expectations(typed, &tenants, context.env, r),
         tenants,
     };
-    shared::rules(typed, &scenario.tenants, &scenario.ways_of_sharing(), r);
+    let named = typed.tenants.iter().flat_map(|all| &all.value);
+    let named: Vec<_> = named.filter_map(|tenant| tenant.shared.as_ref()).collect();
+    let ways = scenario.ways_of_sharing();
+    shared::rules(&typed.sources, &named, &scenario.tenants, &ways, r);
     scenario
 }
 

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use super::choices::SOURCES;
-use super::file::ScenarioFile;
 use super::{Sharing, Tenant};
 use crate::nearest::nearest;
 use crate::written::{Fields, Kind, Node, ProblemKind, Reader, Spot, shown};
@@ -97,17 +96,21 @@ fn is_camera(source: &Node) -> bool {
 }
 
 /// What holds for all of them: each is somebody's, and its tenants are in one process.
-pub(super) fn rules(typed: &ScenarioFile, tenants: &[Tenant], ways: &[Sharing], r: &mut Reader) {
+///
+/// `sources` are the names of all, and `shared` those that tenants name, in the order of the file.
+pub(super) fn rules(
+    sources: &[Spot<String>],
+    shared: &[&Spot<String>],
+    tenants: &[Tenant],
+    ways: &[Sharing],
+    r: &mut Reader,
+) {
     let used: BTreeSet<&str> = tenants
         .iter()
         .filter_map(|tenant| tenant.shared.as_deref())
         .collect();
-    let is_read = typed
-        .tenants
-        .as_ref()
-        .is_some_and(|all| all.value.len() <= tenants.len());
-    for name in &typed.sources {
-        if is_read && r.problems.is_empty() && !used.contains(name.value.as_str()) {
+    for name in sources {
+        if r.problems.is_empty() && !used.contains(name.value.as_str()) {
             let kind = ProblemKind::Contradiction {
                 what: format!("source `{}`", shown(&name.value)),
                 why: "no tenant has it".into(),
@@ -119,9 +122,7 @@ pub(super) fn rules(typed: &ScenarioFile, tenants: &[Tenant], ways: &[Sharing], 
             r.report(&name.place, kind);
         }
     }
-    let shared = typed.tenants.iter().flat_map(|all| &all.value);
-    let first = shared.filter_map(|tenant| tenant.shared.as_ref()).next();
-    if let Some(name) = first.filter(|_| ways.contains(&Sharing::Processes)) {
+    if let Some(name) = shared.first().filter(|_| ways.contains(&Sharing::Processes)) {
         let kind = ProblemKind::Contradiction {
             what: format!("source Shared(\"{}\")", shown(&name.value)),
             why: "under Processes each tenant is a process of its own, and decoded frames are shared within one".into(),

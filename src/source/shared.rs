@@ -48,6 +48,8 @@ struct State {
     /// What the next tenant is called.
     next_id: usize,
     frames: u64,
+    /// Where frames begin that were not decoded in this phase.
+    new_from: u64,
     again: u64,
     took: Duration,
     is_told: bool,
@@ -73,8 +75,8 @@ pub struct Subscriber {
     id: usize,
     /// The frame that comes next, counted through all repetitions.
     next: u64,
-    /// Whether it has not asked since it was rewound.
-    is_first: bool,
+    /// Until it asks for its first frame: how many frames the feed had read when it was rewound.
+    rewound_at: Option<u64>,
 }
 
 impl Feed {
@@ -94,6 +96,7 @@ impl Feed {
                 tenants: 0,
                 next_id: 0,
                 frames: 0,
+                new_from: 0,
                 again: 0,
                 took: Duration::ZERO,
                 is_told: false,
@@ -111,7 +114,7 @@ impl Feed {
             feed: Arc::clone(self),
             id,
             next: 0,
-            is_first: true,
+            rewound_at: Some(state.frames),
         }
     }
 
@@ -128,17 +131,18 @@ impl State {
         self.held.iter().position(is_it)
     }
 
-    /// Reads frame `number` into a place of its own; `None` at the end of the source.
-    fn read(&mut self, number: u64, is_first: bool) -> Result<Option<usize>, SourceError> {
+    /// Reads frame `number` into a place of its own; `None` at the end of the source. `begins` says that nobody has read since the
+    /// tenant was rewound: a phase begins, and with it everything that is measured.
+    fn read(&mut self, number: u64, begins: bool) -> Result<Option<usize>, SourceError> {
         let began = Instant::now();
         let is_behind = number < self.next || self.held.iter().any(|held| held.number == number);
-        if is_behind {
-            if is_first {
-                // A phase begins anew, and with it everything that is measured.
-                while let Some(held) = self.held.pop_front() {
-                    self.recycle(held);
-                }
+        if begins {
+            while let Some(held) = self.held.pop_front() {
+                self.recycle(held);
             }
+            self.new_from = 0;
+        }
+        if is_behind {
             self.source.rewind()?;
             self.next = 0;
         }
@@ -164,7 +168,8 @@ impl State {
         }
         self.next = number + 1;
         self.frames += 1;
-        self.again += u64::from(is_behind && !is_first);
+        self.again += u64::from(number < self.new_from);
+        self.new_from = self.new_from.max(number + 1);
         self.took += began.elapsed();
         self.held.push_back(held);
         Ok(Some(self.held.len() - 1))
@@ -240,11 +245,12 @@ impl Source for Subscriber {
         frame.shared = None; // Its memory may serve the next one.
         let number = self.next;
         self.next += 1;
-        let is_first = std::mem::take(&mut self.is_first);
+        let rewound_at = self.rewound_at.take();
         let mut state = self.feed.lock();
-        let found = match state.find(number, self.id) {
+        let begins = rewound_at == Some(state.frames);
+        let found = match state.find(number, self.id).filter(|_| !begins) {
             Some(at) => Some(at),
-            None => state.read(number, is_first)?,
+            None => state.read(number, begins)?,
         };
         let Some(at) = found else {
             self.next = number;
@@ -285,7 +291,7 @@ impl Source for Subscriber {
 
     fn rewind(&mut self) -> Result<(), SourceError> {
         self.next = 0;
-        self.is_first = true;
+        self.rewound_at = Some(self.feed.lock().frames);
         Ok(())
     }
 

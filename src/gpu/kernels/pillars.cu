@@ -236,6 +236,8 @@ jetlag_pillars_encode(float* out, Setup const* s, u32 const* block, u32 const* w
             float value = 0.0f;
             if (code == 14)
                 value = is_pillar ? (float) count : 1.0f;
+            else if (code == 15)
+                value = is_point ? points[4 * (u64) work[2] + at] : 0.0f;
             else if (code >= 12 && is_pillar)
                 value = __fadd_rn(__fmul_rn((float) cells[2 * row + code - 12], s->size[code - 12]), s->first[code - 12]);
             else if (is_point && code < 4)
@@ -252,8 +254,6 @@ jetlag_pillars_encode(float* out, Setup const* s, u32 const* block, u32 const* w
             }
             else if (is_point && code == 11)
                 value = 1.0f;
-            else if (is_point && code == 15)
-                value = points[4 * (u64) work[2] + at];
             out[row * row_stride + slot * slot_stride + f * feature_stride] = value;
         }
     }
