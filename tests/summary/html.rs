@@ -227,8 +227,8 @@ fn a_page_has_every_section_in_order_and_needs_nothing_else() {
     assert_eq!(page.matches("<h3>clocks-moved").count(), 1);
     assert!(power.contains("<h3>clocks-moved"), "{power}");
     assert!(first.contains(">clocks-moved</a>"), "the headline links to it");
-    // Two tenants over time, power, clocks, temperatures and energy, and one's input sizes, each for two widths; four of distributions.
-    assert_eq!(page.matches("<svg").count(), 2 * 7 + 4);
+    // Two tenants over time, power, clocks, temperatures and energy, each for two widths; two of input sizes, four of distributions.
+    assert_eq!(page.matches("<svg").count(), 2 * 6 + 2 + 4);
     assert_eq!(
         page.matches("<svg").count(),
         page.matches("role=\"img\" aria-label=\"").count()
@@ -358,8 +358,8 @@ const FOCUSED: &str = "(function(){var e=document.activeElement,all=[].slice.cal
 
 #[test]
 fn a_browser_opens_the_page_without_a_complaint_and_shows_every_chart_readably() {
-    // Of each pair of widths one is shown: seven charts, and four of distributions.
-    assert_readable(&rich_page(), 11);
+    // Of each pair of widths one is shown: six charts; there are two of input sizes and four of distributions.
+    assert_readable(&rich_page(), 12);
 }
 
 /// Opens a page in a browser, where there is one, wide and narrow, light and dark, with its script and without, and on paper: no

@@ -299,5 +299,5 @@ fn a_browser_opens_a_page_with_a_timeline_without_a_complaint() {
         std::fs::write("target/timeline.html", &page).expect("target is writable");
     }
     // Two tenants over time, power, clocks, temperatures and energy, four of distributions, and those of the timeline.
-    assert_readable(&page, 11 + timeline(&page).matches("<svg").count());
+    assert_readable(&page, 12 + timeline(&page).matches("<svg").count());
 }

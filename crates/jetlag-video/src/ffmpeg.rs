@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::VideoError;
 use crate::frames::Reading;
+use crate::input::local;
 use crate::probe::{VideoFacts, lines};
 use crate::program::{Guard, Launch};
 use crate::size::Size;
@@ -126,15 +127,6 @@ impl Ffmpeg {
         };
         launch.with(NUT).with(["pipe:1"])
     }
-}
-
-/// A file and nothing else, whatever its name looks like, and whatever it refers to.
-pub(crate) fn local(path: &Path) -> [OsString; 6] {
-    let mut file = OsString::from("file:");
-    file.push(path);
-    let [times, whitelist, protocol, input] =
-        ["-fflags", "-protocol_whitelist", "file", "-i"].map(OsString::from);
-    [times, "+genpts".into(), whitelist, protocol, input, file]
 }
 
 #[cfg(test)]

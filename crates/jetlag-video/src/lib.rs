@@ -24,6 +24,7 @@ mod child;
 mod error;
 mod ffmpeg;
 mod frames;
+mod input;
 mod nut;
 mod pipe;
 mod probe;

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use crate::child::start;
 use crate::error::VideoError;
-use crate::ffmpeg::local;
 use crate::frames::Reading;
+use crate::input::local;
 use crate::program::{Guard, Launch};
 use crate::size::Size;
 
