@@ -64,9 +64,9 @@ pub struct Common {
     feeds: BTreeMap<String, Arc<Feed>>,
 }
 
-impl Common {
+impl Default for Common {
     /// Nothing yet.
-    pub fn new() -> Common {
+    fn default() -> Common {
         Common {
             recordings: Opened::guarded_by(std::env::current_exe().ok()),
             feeds: BTreeMap::new(),

@@ -149,7 +149,7 @@ pub fn all(scenario: &Scenario) -> Result<All, Obstacles> {
     let mut watch = Watch::start();
     let devices = Devices::open(scenario, &scenario.tenants);
     let opened_in = watch.lap();
-    let mut common = Common::new();
+    let mut common = Common::default();
     for (number, tenant) in scenario.tenants.iter().enumerate() {
         match one(
             scenario,
@@ -193,7 +193,7 @@ pub fn alone(scenario: &Scenario, number: usize) -> Result<All, Vec<Obstacle>> {
         tenant,
         &device,
         (&devices, watch.lap()),
-        &mut Common::new(),
+        &mut Common::default(),
     )?;
     Ok(All {
         tenants: vec![ready],
