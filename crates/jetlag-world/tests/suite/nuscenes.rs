@@ -41,8 +41,8 @@ fn a_drive_is_read_as_it_was_driven() {
         let ego = moment.ego();
         let pose = frame.to_global().unwrap();
         let place = ego.place(LIDAR_PLACE);
-        for k in 0..3 {
-            assert!((pose.translation[k] - place[k]).abs() < 1e-9);
+        for (found, wanted) in pose.translation.iter().zip(place) {
+            assert!((found - wanted).abs() < 1e-9);
         }
         assert!((pose.rotation.yaw() - ego.yaw).abs() < 1e-9);
         let sweep = moment.sweep();

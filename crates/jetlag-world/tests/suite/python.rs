@@ -71,11 +71,8 @@ fn nuscenes_devkit_sees_the_drive() {
             assert_eq!(found["attributes"], serde_json::json!([wanted]));
             if let Some(velocity) = found["velocity"].as_array() {
                 // The devkit's is a difference over a second.
-                for k in 0..2 {
-                    assert!(
-                        (number(&velocity[k]) - actor.velocity[k]).abs() < 0.6,
-                        "{found} {actor:?}"
-                    );
+                for (told, wanted) in velocity.iter().zip(actor.velocity).take(2) {
+                    assert!((number(told) - wanted).abs() < 0.6, "{found} {actor:?}");
                 }
                 moving += usize::from(actor.is_moving());
             }
