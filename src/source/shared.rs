@@ -1,7 +1,7 @@
 //! One source for several tenants: each frame is read and decoded once, by the tenant that asks first; the others are handed
 //! the same pixels or points.
 //!
-//! Tenants go on at their own pace, so a decoded frame is kept until all have had it, and at most [`MOST_HELD`] are. A tenant that
+//! Tenants go on at their own pace, so a decoded frame is kept until all have had it, and at most eight are. A tenant that
 //! is further behind has its frames decoded again, which is counted.
 
 use std::collections::VecDeque;

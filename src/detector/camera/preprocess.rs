@@ -8,7 +8,7 @@
 //!
 //! Per output row: the source rows that it needs are resized across into planes of 16-bit lines (which
 //! are kept, as an enlarged image needs them again), then two lines are blended down and normalised
-//! ([`lines`]). A device that does the same is handed rows and tables ([`block`]).
+//! (`lines`). A device that does the same is handed rows and tables ([`block`]).
 
 pub mod block;
 mod lines;

@@ -69,9 +69,9 @@ fn everybody_keeps_his_identity_and_moves_as_fast_as_is_said() {
                 kept += 1;
                 assert_eq!((earlier.class, earlier.size), (actor.class, actor.size));
                 let moved = [0, 1].map(|k| actor.position[k] - earlier.position[k]);
-                for k in 0..2 {
+                for (k, moved) in moved.iter().enumerate() {
                     let mean = (actor.velocity[k] + earlier.velocity[k]) / 2.0;
-                    assert!((moved[k] - mean * step).abs() < 1e-3, "{actor:?} {earlier:?}");
+                    assert!((moved - mean * step).abs() < 1e-3, "{actor:?} {earlier:?}");
                 }
                 let way = libm::hypot(moved[0], moved[1]);
                 assert!(way <= Traffic::FASTEST * step);

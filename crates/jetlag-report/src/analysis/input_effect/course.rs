@@ -121,7 +121,13 @@ mod tests {
             assert!(taken_off(n, |at| 5.0 - 3.0 * at) < 1e-9, "{n}");
         }
         assert!(taken_off(6_000, |at| (6.0 * at).sin()) < 1e-3);
-        assert!(taken_off(600, |at| if (at * 600.0) as u64 % 2 == 0 { 1.0 } else { -1.0 }) > 0.9);
+        assert!(
+            taken_off(600, |at| if ((at * 600.0) as u64).is_multiple_of(2) {
+                1.0
+            } else {
+                -1.0
+            }) > 0.9
+        );
     }
 
     #[test]
