@@ -99,11 +99,10 @@ impl Across {
         let (green, blue) = rest.split_at_mut(columns);
         let mut planes = [red, green, &mut blue[..columns]];
         if self.is_whole {
-            for (n, tap) in self.taps.iter().enumerate() {
+            let [red, green, blue] = planes;
+            for (((tap, r), g), b) in self.taps.iter().zip(red).zip(green).zip(blue) {
                 let pixel = &source[tap.at..tap.at + 3];
-                for (plane, value) in planes.iter_mut().zip(pixel) {
-                    plane[n] = i16::from(*value) << (WEIGHT_BITS - LINE_SHIFT);
-                }
+                [*r, *g, *b] = std::array::from_fn(|c| i16::from(pixel[c]) << (WEIGHT_BITS - LINE_SHIFT));
             }
             return;
         }
@@ -119,13 +118,13 @@ impl Across {
             // SAFETY: as above.
             Way::Neon => unsafe { neon::resize(source, eights, &mut planes) },
         };
-        for (n, tap) in self.taps.iter().enumerate().skip(done) {
+        let [red, green, blue] = planes.map(|plane| &mut plane[done..]);
+        for (((tap, r), g), b) in self.taps[done..].iter().zip(red).zip(green).zip(blue) {
             let pair = &source[tap.at..tap.at + 6];
             let [first, second] = tap.weights.map(i32::from);
-            let sum = |c: usize| i32::from(pair[c]) * first + i32::from(pair[c + 3]) * second;
-            for (c, plane) in planes.iter_mut().enumerate() {
-                plane[n] = (sum(c) >> LINE_SHIFT) as i16;
-            }
+            [*r, *g, *b] = std::array::from_fn(|c| {
+                ((i32::from(pair[c]) * first + i32::from(pair[c + 3]) * second) >> LINE_SHIFT) as i16
+            });
         }
     }
 
