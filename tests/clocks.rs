@@ -7,7 +7,6 @@ use crate::common::boards;
 use crate::common::output::stderr;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -282,8 +281,7 @@ fn a_damaged_state_file_is_said_and_nothing_is_changed() {
 /// A made-up nvpmodel: writes the mode to the status file, or refuses.
 fn nvpmodel(root: &Path, script: &str) {
     let path = root.join("usr/bin/nvpmodel");
-    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    nvidia_doubles::script(&path, script);
 }
 
 #[test]

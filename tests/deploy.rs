@@ -10,7 +10,6 @@ mod hostile;
 mod install;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -50,8 +49,7 @@ fn sim(board: &TestBoard) -> String {
 /// A program that starts jetlag on the board in its own way.
 fn wrapper(board: &TestBoard, line: &str) -> String {
     let path = board.path("wrapper");
-    fs::write(&path, format!("#!/bin/sh\n{line}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    nvidia_doubles::script(&path, line);
     path.display().to_string()
 }
 

@@ -5,7 +5,6 @@ use crate::common::under_way;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 
@@ -493,11 +492,10 @@ fn tegrastats(root: &Path) -> std::path::PathBuf {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let pid = root.join("tegrastats.pid");
     let script = format!(
-        "#!/bin/sh\necho $$ > '{0}.part' && mv '{0}.part' '{0}'\nwhile :; do echo '{LINE}'; sleep 0.05; done\n",
+        "echo $$ > '{0}.part' && mv '{0}.part' '{0}'\nwhile :; do echo '{LINE}'; sleep 0.05; done",
         pid.display()
     );
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    nvidia_doubles::script(&path, &script);
     pid
 }
 

@@ -4,7 +4,6 @@ use crate::common::boards;
 use crate::common::under_way;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -139,12 +138,7 @@ const LINE: &str = "RAM 59899/62841MB (lfb 1x4MB) SWAP 0/31420MB (cached 0MB) CP
 fn orin(line: &str) -> tempfile::TempDir {
     let root = boards::board("agx-orin-r36");
     let program = root.path().join("usr/bin/tegrastats");
-    fs::write(
-        &program,
-        format!("#!/bin/sh\nwhile :; do echo '{line}'; sleep 0.1; done\n"),
-    )
-    .unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    nvidia_doubles::script(&program, &format!("while :; do echo '{line}'; sleep 0.1; done"));
     let alarms = root.path().join("sys/class/hwmon/hwmon5");
     fs::create_dir_all(&alarms).unwrap();
     for (file, text) in [

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::Read;
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -105,9 +104,8 @@ impl TestBoard {
             self.path("user").display()
         );
         fs::write(&config, text).unwrap();
-        let line = format!("#!/bin/sh\nexec /usr/bin/ssh -F {} \"$@\"\n", config.display());
-        fs::write(program, line).unwrap();
-        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).unwrap();
+        let line = format!("exec /usr/bin/ssh -F {} \"$@\"", config.display());
+        nvidia_doubles::script(program, &line);
     }
 
     /// Runs it to its end.

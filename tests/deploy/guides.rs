@@ -3,7 +3,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use clap::Parser;
@@ -85,9 +84,7 @@ fn the_jetson_guide_s_lines_all_work_against_a_board_named_orin() {
     let kit = modules::find("p3767-0005").unwrap();
     let kit = kit.configuration(Flash::Super).unwrap();
     let program = |name: &str, script: &str| {
-        let path = board.programs().join(name);
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        nvidia_doubles::script(&board.programs().join(name), script);
     };
     program("sudo", r#"exec "$@""#);
     program(

@@ -1,7 +1,6 @@
 //! A board that is somebody else's: what it says and sends never leaves `--out`, replaces nothing, and ends when it is told to.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -12,8 +11,7 @@ use crate::common::output::stderr;
 
 /// Answers like a board whose last run is called what `$NAME` says, and sends what `$ARCHIVE` makes.
 /// At the verb `$HANGS_AT` it says nothing more, at `$BREAKS_AT` the connection is lost.
-const SSH: &str = r#"#!/bin/sh
-verb=$(printf %s "$*" | sed -n "s/.*'--' '\([a-z]*\)'.*/\1/p")
+const SSH: &str = r#"verb=$(printf %s "$*" | sed -n "s/.*'--' '\([a-z]*\)'.*/\1/p")
 if [ -n "$verb" ] && [ "$verb" = "$HANGS_AT" ]; then echo $$ >"$HERE/hangs"; exec sleep 3600; fi
 if [ -n "$verb" ] && [ "$verb" = "$BREAKS_AT" ]; then echo 'Connection reset' >&2; exit 255; fi
 case $verb in
@@ -38,8 +36,7 @@ impl Hostile {
         let here = tempfile::tempdir().unwrap();
         fs::create_dir(here.path().join("bin")).unwrap();
         let ssh = here.path().join("bin/ssh");
-        fs::write(&ssh, SSH).unwrap();
-        fs::set_permissions(&ssh, fs::Permissions::from_mode(0o755)).unwrap();
+        nvidia_doubles::script(&ssh, SSH);
         fs::create_dir(here.path().join("victim")).unwrap();
         fs::write(here.path().join("victim/keep.mcap"), "precious").unwrap();
         Hostile { here }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -195,8 +194,7 @@ fn a_system_install_has_units_that_name_what_was_installed() {
 fn a_binary_that_does_not_start_is_not_installed() {
     let folder = tempfile::tempdir().unwrap();
     let bad = folder.path().join("bad");
-    fs::write(&bad, "#!/bin/sh\necho no such processor >&2\nexit 1\n").unwrap();
-    fs::set_permissions(&bad, fs::Permissions::from_mode(0o755)).unwrap();
+    nvidia_doubles::script(&bad, "echo no such processor >&2\nexit 1");
     let prefix = folder.path().join("local");
     let refused = script(
         "install.sh",
@@ -221,12 +219,7 @@ fn recordings_stay_within_their_bound_and_the_newest_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     // A jetlag whose recordings have 300 KiB, and names of whole seconds between them.
     let jetlag = folder.path().join("jetlag");
-    fs::write(
-        &jetlag,
-        "#!/bin/sh\nhead -c 307200 /dev/urandom >\"$3\"\nsleep 1.05\n",
-    )
-    .unwrap();
-    fs::set_permissions(&jetlag, fs::Permissions::from_mode(0o755)).unwrap();
+    nvidia_doubles::script(&jetlag, "head -c 307200 /dev/urandom >\"$3\"\nsleep 1.05");
     let records = folder.path().join("records");
     let mut recorder = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("jetson/record.sh"))
         .arg(&records)

@@ -9,6 +9,7 @@
 //! - [`cupti`]: libcupti, in the releases whose headers are at hand.
 //! - [`nvtx`]: the headers of NVTX, with which the doubles of TensorRT and CUPTI give and take ranges, and a module with NVTX.
 //! - [`nvml`]: libnvidia-ml.so.1, which answers what stands in a file.
+//! - [`script`]: a program of a few lines of shell, such as a made-up tegrastats.
 //! - [`machine`]: what a test needs of its machine, and how it is skipped where that is missing.
 //!
 //! A failure of the set-up (a double that does not compile, a broken file) panics, as a failing test does.
@@ -19,6 +20,8 @@ pub mod cupti;
 pub mod machine;
 pub mod nvml;
 pub mod nvtx;
+mod script;
 pub mod tensorrt;
 
 pub use compile::{c_library, c_library_of, library, program};
+pub use script::script;

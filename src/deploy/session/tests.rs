@@ -1,7 +1,5 @@
 //! The states of a run, the board's shell, and what is brought.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -161,12 +159,10 @@ fn a_request_to_end_that_comes_before_the_run_is_not_lost() {
         let bin = board.folder.path().join("programs");
         fs::create_dir(&bin).unwrap();
         let script = bin.join("script");
-        fs::write(
+        nvidia_doubles::script(
             &script,
-            "#!/bin/sh\nuntil [ -e ../../go ]; do sleep 0.05; done\nexec sh ./go\n",
-        )
-        .unwrap();
-        fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
+            "until [ -e ../../go ]; do sleep 0.05; done\nexec sh ./go",
+        );
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
         let started = board
             .call("start", &["r", "24", "80", "touch ../../ran"])

@@ -1,6 +1,5 @@
 use super::*;
 use crate::record::RailRole;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 const LINE: &str = "RAM 6185/7620MB (lfb 8x2MB) SWAP 851/3810MB (cached 1MB) \
@@ -10,8 +9,7 @@ const LINE: &str = "RAM 6185/7620MB (lfb 8x2MB) SWAP 851/3810MB (cached 1MB) \
 fn program(script: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("tegrastats");
-    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    nvidia_doubles::script(&path, script);
     (folder, path)
 }
 
