@@ -1,0 +1,113 @@
+//! From the LiDAR's frame to the camera's, and into the image.
+
+use jetlag_record::detection::{Box2d, Box3d};
+
+use super::{CameraBox, Found, Kind};
+use crate::iou::{self, Corners};
+
+/// A camera beside a LiDAR: what its calibration file says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Camera {
+    /// A point of the LiDAR frame in the rectified camera frame: `R0_rect × Tr_velo_to_cam`, rows.
+    pub lidar_to_camera: [[f64; 4]; 3],
+    /// From the rectified camera frame into the image: `P2`, rows.
+    pub projection: [[f64; 4]; 3],
+    /// Width and height of the image, pixels.
+    pub image: [f64; 2],
+}
+
+/// What is nearer than this to the camera's plane has no place in the image, metres.
+const NEAREST: f64 = 0.1;
+
+impl Camera {
+    /// A box of the LiDAR frame in the camera's.
+    pub fn place(&self, b: &Box3d) -> CameraBox {
+        let [x, y, z, l, w, h, yaw] = [b.x, b.y, b.z, b.l, b.w, b.h, b.yaw].map(f64::from);
+        let (sin, cos) = yaw.sin_cos();
+        let ahead = self.direction([cos, sin, 0.0]);
+        CameraBox {
+            size: [h, w, l],
+            place: transformed(&self.lidar_to_camera, [x, y, z - h / 2.0]),
+            // From x towards −z.
+            heading: (-ahead[2]).atan2(ahead[0]),
+        }
+    }
+
+    fn direction(&self, v: [f64; 3]) -> [f64; 3] {
+        self.lidar_to_camera
+            .map(|row| row[0] * v[0] + row[1] * v[1] + row[2] * v[2])
+    }
+
+    /// The rectangle of the image that holds all corners of a box, cut at the image's edges; `None` for one that is not wholly
+    /// before the camera or not in the image.
+    pub fn bbox(&self, b: &CameraBox) -> Option<Corners> {
+        let [height, width, length] = b.size;
+        let (sin, cos) = b.heading.sin_cos();
+        let mut bounds = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
+        for corner in 0..8u8 {
+            let half = |bit: u8| if corner & bit == 0 { 0.5 } else { -0.5 };
+            let (along, across) = (half(1) * length, half(2) * width);
+            let up = if corner & 4 == 0 { 0.0 } else { height };
+            let point = [
+                b.place[0] + along * cos + across * sin,
+                b.place[1] - up,
+                b.place[2] - along * sin + across * cos,
+            ];
+            if !(point[2] >= NEAREST) {
+                return None;
+            }
+            let [u, v, depth] = transformed(&self.projection, point);
+            let (u, v) = (u / depth, v / depth);
+            if !(u.is_finite() && v.is_finite()) {
+                return None;
+            }
+            bounds = [
+                bounds[0].min(u),
+                bounds[1].min(v),
+                bounds[2].max(u),
+                bounds[3].max(v),
+            ];
+        }
+        let [width, height] = self.image;
+        let cut = [
+            bounds[0].clamp(0.0, width.max(0.0)),
+            bounds[1].clamp(0.0, height.max(0.0)),
+            bounds[2].clamp(0.0, width.max(0.0)),
+            bounds[3].clamp(0.0, height.max(0.0)),
+        ];
+        (iou::area(cut) > 0.0).then_some(cut)
+    }
+
+    /// A detection of the LiDAR; `None` for one that the camera does not see: the benchmark has no labels there.
+    pub fn found(&self, kind: Kind, score: f64, b: &Box3d) -> Option<Found> {
+        let space = self.place(b);
+        Some(Found {
+            kind,
+            alpha: Some(alpha(&space)),
+            bbox: self.bbox(&space)?,
+            space: Some(space),
+            score,
+        })
+    }
+}
+
+/// A detection in the image alone.
+pub fn in_image(kind: Kind, score: f64, b: &Box2d) -> Found {
+    Found {
+        kind,
+        alpha: None,
+        bbox: iou::corners(b),
+        space: None,
+        score,
+    }
+}
+
+/// The angle that the camera sees a box from: its heading, less the direction that it lies in; −π to π.
+pub fn alpha(b: &CameraBox) -> f64 {
+    let seen = b.heading - b.place[0].atan2(b.place[2]);
+    seen.sin().atan2(seen.cos())
+}
+
+fn transformed(by: &[[f64; 4]; 3], [x, y, z]: [f64; 3]) -> [f64; 3] {
+    by.map(|row| row[0] * x + row[1] * y + row[2] * z + row[3])
+}
