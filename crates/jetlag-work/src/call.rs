@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::element::Element;
-use crate::onnx::{Attribute, GraphDef, Node, Tensor};
+use crate::onnx::{Attribute, Node, Tensor};
 use crate::value::{Shape, Value, product};
 
 /// Why a rule gives no answer.
@@ -130,10 +130,6 @@ impl<'a> Call<'a> {
 
     pub(crate) fn tensor(&self, name: &str) -> Option<&'a Tensor> {
         self.attribute(name)?.tensor.as_ref()
-    }
-
-    pub(crate) fn graph(&self, name: &str) -> Option<&'a GraphDef> {
-        self.attribute(name)?.graph.as_ref()
     }
 
     /// Whole numbers that are an attribute in older versions of an operator and an input in newer ones.

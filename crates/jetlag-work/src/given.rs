@@ -80,8 +80,8 @@ pub(crate) fn resolve(graph: &Graph, given: &Given, open_is_one: bool) -> Result
     };
     for input in fed {
         let element = input.element.unwrap_or(Element::Unknown);
-        if input.element.is_some() && !input.is_tensor && !given.shapes.contains_key(&input.name) {
-            let reason = format!("the input `{}` is a sequence, not a tensor", input.name);
+        if input.is_other && !given.shapes.contains_key(&input.name) {
+            let reason = format!("the input `{}` is a sequence or optional, not a tensor", input.name);
             inputs.push((input.name.clone(), Value::unknown(reason.into(), element)));
             continue;
         }

@@ -29,6 +29,8 @@ pub struct Options {
 pub struct Work {
     /// The inputs with their sizes.
     pub inputs: Vec<(String, Vec<u64>)>,
+    /// The outputs with their sizes; none where they are not known.
+    pub outputs: Vec<(String, Option<Vec<u64>>)>,
     /// Element sizes of the traffic.
     pub element: As,
     /// Every node at work, in the order of execution; those of branches, loops and functions by themselves.
@@ -193,6 +195,7 @@ pub fn work(graph: &Graph, given: &Given, options: &Options) -> Result<Work, Wor
     let unknown = unknown(&nodes, &fused);
     let mut made = Work {
         inputs: inputs(&resolved.inputs),
+        outputs: outputs(graph, &walk),
         element: wanted,
         totals: totals(&walk, &nodes, &weights, &fused, wanted)?,
         nodes,
@@ -220,6 +223,12 @@ fn overflow(what: &str) -> WorkError {
 fn inputs(inputs: &[(String, crate::value::Value)]) -> Vec<(String, Vec<u64>)> {
     let sizes = |value: &crate::value::Value| value.shape.as_ref().map(|shape| shape.dims.clone()).unwrap_or_default();
     inputs.iter().map(|(name, value)| (name.clone(), sizes(value))).collect()
+}
+
+fn outputs(graph: &Graph, walk: &Walk) -> Vec<(String, Option<Vec<u64>>)> {
+    let shape = |id: &Id| Some(walk.values.get(*id)?.shape.as_ref().ok()?.dims.clone());
+    let each = graph.main.outputs.iter().zip(&walk.outputs);
+    each.map(|(output, id)| (output.name.clone(), shape(id))).collect()
 }
 
 /// Which constant tensors are weights, and what they lie in.

@@ -37,7 +37,12 @@ fn dft(call: &Call) -> Result<Vec<Value>, Stop> {
     dims[last] = 2;
     match (is_onesided, is_inverse) {
         (true, false) => dims[axis] = dims[axis] / 2 + 1,
-        (true, true) => dims[last] = 1,
+        (true, true) => {
+            dims[last] = 1;
+            if call.input(1).is_none() {
+                dims[axis] = dims[axis].saturating_sub(1).checked_mul(2).ok_or(Stop::Overflow)?;
+            }
+        }
         _ => {}
     }
     call.one(dims, call.element(0))

@@ -67,7 +67,7 @@ pub(crate) struct ValueInfo {
     /// None where the graph does not even say how many dimensions there are.
     pub(crate) shape: Option<Vec<Dimension>>,
     /// A sequence, a map or an optional value: no tensor.
-    pub(crate) is_tensor: bool,
+    pub(crate) is_other: bool,
 }
 
 /// A declared dimension.

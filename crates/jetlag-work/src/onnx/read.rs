@@ -204,8 +204,15 @@ fn of_type<R: BufRead + Seek>(
     value: &mut ValueInfo,
 ) -> Result<(), WorkError> {
     wire.message(length, |wire, field, content| {
-        let (1 | 8, Content::Bytes(length)) = (field, content) else { return Ok(()) };
-        value.is_tensor = field == 1;
+        let Content::Bytes(length) = content else { return Ok(()) };
+        match field {
+            1 | 8 => {}
+            4 | 5 | 9 => {
+                value.is_other = true;
+                return Ok(());
+            }
+            _ => return Ok(()),
+        }
         wire.message(length, |wire, field, content| {
             match (field, content) {
                 (1, Content::Number(number)) => value.element = Some(Element::of(number.cast_signed())),

@@ -212,7 +212,7 @@ impl Walker<'_> {
                     names.names.insert(input.name.clone(), id);
                 }
             }
-            for (input, id) in fed.by_ref().zip(&carried) {
+            for (input, id) in fed.by_ref().take(carried.len()).zip(&carried) {
                 let mut value = self.value(*id).cloned().unwrap_or_else(|| nothing(&input.name));
                 if !is_once {
                     value.data = None;

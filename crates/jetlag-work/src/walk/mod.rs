@@ -66,7 +66,6 @@ pub(crate) struct Walk {
 /// Nodes contradict their inputs, or there are too many of them.
 pub(crate) fn walk(graph: &Graph, resolved: &Resolved) -> Result<Walk, WorkError> {
     let mut walker = Walker {
-        graph,
         dims: &resolved.dims,
         functions: graph
             .model
@@ -127,7 +126,6 @@ struct Place<'a> {
 }
 
 struct Walker<'a> {
-    graph: &'a Graph,
     dims: &'a HashMap<String, u64>,
     functions: HashMap<(&'a str, &'a str), &'a Function>,
     walk: Walk,
