@@ -42,7 +42,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         });
         match (result, as_json) {
             (Ok(text), _) => writeln!(out, "{text}")?,
-            (Err(error), true) => writeln!(out, "{}", serde_json::json!({ "error": error.to_string(), "kind": kind(&error) }))?,
+            (Err(error), true) => writeln!(
+                out,
+                "{}",
+                serde_json::json!({ "error": error.to_string(), "kind": kind(&error) })
+            )?,
             (Err(error), false) => writeln!(out, "{file}: {error}")?,
         }
     }
@@ -50,5 +54,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn kind(error: &WorkError) -> String {
-    format!("{error:?}").chars().take_while(|letter| letter.is_alphanumeric()).collect()
+    format!("{error:?}")
+        .chars()
+        .take_while(|letter| letter.is_alphanumeric())
+        .collect()
 }

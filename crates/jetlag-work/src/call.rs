@@ -57,7 +57,10 @@ impl<'a> Call<'a> {
     }
 
     pub(crate) fn shape(&self, at: usize) -> Result<&'a Shape, Stop> {
-        self.require(at)?.shape.as_ref().map_err(|why| Stop::Unknown(why.clone()))
+        self.require(at)?
+            .shape
+            .as_ref()
+            .map_err(|why| Stop::Unknown(why.clone()))
     }
 
     /// The dimensions of an input that has exactly so many, or more.
@@ -83,7 +86,11 @@ impl<'a> Call<'a> {
 
     /// Whether the sizes of any input are upper bounds.
     pub(crate) fn is_bound(&self) -> bool {
-        let shapes = self.inputs.iter().flatten().filter_map(|value| value.shape.as_ref().ok());
+        let shapes = self
+            .inputs
+            .iter()
+            .flatten()
+            .filter_map(|value| value.shape.as_ref().ok());
         shapes.into_iter().any(|shape| shape.bound)
     }
 
@@ -113,7 +120,9 @@ impl<'a> Call<'a> {
     }
 
     pub(crate) fn float_or(&self, name: &str, otherwise: f32) -> f32 {
-        self.attribute(name).and_then(|attribute| attribute.float).unwrap_or(otherwise)
+        self.attribute(name)
+            .and_then(|attribute| attribute.float)
+            .unwrap_or(otherwise)
     }
 
     pub(crate) fn ints(&self, name: &str) -> Option<&'a [i64]> {

@@ -67,7 +67,9 @@ pub enum WorkError {
         wanted: &'static str,
     },
     /// An operator cannot work on the shapes it gets.
-    #[error("node `{node}` ({operator}) cannot work on its inputs: {problem}; check the given sizes, or export the network again")]
+    #[error(
+        "node `{node}` ({operator}) cannot work on its inputs: {problem}; check the given sizes, or export the network again"
+    )]
     Contradiction {
         /// The node's name, or its first output.
         node: String,
@@ -83,7 +85,9 @@ pub enum WorkError {
         nodes: Vec<String>,
     },
     /// A node takes what nothing makes.
-    #[error("node `{node}` takes `{tensor}`, which is no input, no weight and no node's output; export the network again")]
+    #[error(
+        "node `{node}` takes `{tensor}`, which is no input, no weight and no node's output; export the network again"
+    )]
     Undefined {
         /// The node.
         node: String,
@@ -118,14 +122,20 @@ impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dims = self.dims.iter().map(|(name, inputs)| {
             let inputs: Vec<&str> = inputs.iter().map(|input| &**input).collect();
-            (format!("`{name}` of {}", inputs.join(", ")), format!("--dim {name}=SIZE"))
+            (
+                format!("`{name}` of {}", inputs.join(", ")),
+                format!("--dim {name}=SIZE"),
+            )
         });
         let shapes = self.shapes.iter().map(|(name, shape)| match shape {
             Some(shape) => {
                 let shape = shape.join("x");
                 (format!("`{name}` ({shape})"), format!("--shape {name}:{shape}"))
             }
-            None => (format!("`{name}` (no shape)"), format!("--shape {name}:1x3x224x224")),
+            None => (
+                format!("`{name}` (no shape)"),
+                format!("--shape {name}:1x3x224x224"),
+            ),
         });
         let (what, how): (Vec<String>, Vec<String>) = dims.chain(shapes).unzip();
         write!(

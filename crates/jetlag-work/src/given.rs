@@ -81,7 +81,10 @@ pub(crate) fn resolve(graph: &Graph, given: &Given, open_is_one: bool) -> Result
     for input in fed {
         let element = input.element.unwrap_or(Element::Unknown);
         if input.is_other && !given.shapes.contains_key(&input.name) {
-            let reason = format!("the input `{}` is a sequence or optional, not a tensor", input.name);
+            let reason = format!(
+                "the input `{}` is a sequence or optional, not a tensor",
+                input.name
+            );
             inputs.push((input.name.clone(), Value::unknown(reason.into(), element)));
             continue;
         }
@@ -136,7 +139,9 @@ fn take_shape(input: &ValueInfo, shape: &[u64], dims: &mut HashMap<String, u64>)
         input: input.name.clone(),
         problem,
     };
-    let Some(declared) = &input.shape else { return Ok(()) };
+    let Some(declared) = &input.shape else {
+        return Ok(());
+    };
     if declared.len() != shape.len() {
         return Err(refused(format!(
             "it has {} dimensions there, and {} were given",
@@ -147,11 +152,15 @@ fn take_shape(input: &ValueInfo, shape: &[u64], dims: &mut HashMap<String, u64>)
     for (at, (dim, size)) in declared.iter().zip(shape).enumerate() {
         match dim {
             Dimension::Fixed(fixed) if fixed != size => {
-                return Err(refused(format!("its dimension {at} is {fixed} there, and {size} was given")));
+                return Err(refused(format!(
+                    "its dimension {at} is {fixed} there, and {size} was given"
+                )));
             }
             Dimension::Named(name) => match dims.insert(name.clone(), *size) {
                 Some(before) if before != *size => {
-                    return Err(refused(format!("its dimension {at} is `{name}`, which is {before} elsewhere, and {size} was given")));
+                    return Err(refused(format!(
+                        "its dimension {at} is `{name}`, which is {before} elsewhere, and {size} was given"
+                    )));
                 }
                 _ => {}
             },

@@ -56,7 +56,9 @@ impl Graph {
         // Before it is opened, which waits where it is a pipe.
         let facts = std::fs::metadata(path).map_err(failed)?;
         if !facts.is_file() {
-            return Err(WorkError::NotAFile { path: path.to_owned() });
+            return Err(WorkError::NotAFile {
+                path: path.to_owned(),
+            });
         }
         let file = File::open(path).map_err(failed)?;
         Graph::new(onnx::read(BufReader::with_capacity(1 << 16, file), facts.len())?)
@@ -98,8 +100,16 @@ impl Graph {
     }
 
     pub(crate) fn fed(&self) -> impl Iterator<Item = &ValueInfo> {
-        let weights: HashSet<&str> = self.main.initializers.iter().map(|tensor| &*tensor.name).collect();
-        self.main.inputs.iter().filter(move |input| !weights.contains(&*input.name))
+        let weights: HashSet<&str> = self
+            .main
+            .initializers
+            .iter()
+            .map(|tensor| &*tensor.name)
+            .collect();
+        self.main
+            .inputs
+            .iter()
+            .filter(move |input| !weights.contains(&*input.name))
     }
 }
 

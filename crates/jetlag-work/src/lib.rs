@@ -35,6 +35,7 @@
 //! | `traffic`, `live`, `training` | what moves, what lives, what comes back |
 //! | `work`, `text` | all of it together; as a table |
 //! | [`pagoda()`] | the estimate of another tool by its rules |
+//! | [`roofline`] | attainable rates, and energy by work and traffic |
 
 #![forbid(unsafe_code)]
 
@@ -50,6 +51,7 @@ mod live;
 mod onnx;
 mod order;
 mod pagoda;
+pub mod roofline;
 mod text;
 mod traffic;
 mod training;

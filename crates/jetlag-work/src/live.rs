@@ -39,18 +39,25 @@ pub(crate) fn peak(walk: &Walk, wanted: As) -> Result<Peak, std::sync::Arc<str>>
             return Ok(());
         }
         let bytes = size(id)?;
-        *now = now.checked_add(bytes).ok_or("it has more bytes than 64 bits count")?;
+        *now = now
+            .checked_add(bytes)
+            .ok_or("it has more bytes than 64 bits count")?;
         alive.insert(id, bytes);
         Ok(())
     };
     for id in &walk.inputs {
         begin(root(*id), &mut alive, &mut now)?;
     }
-    let mut peak = Peak { bytes: now, step: None };
+    let mut peak = Peak {
+        bytes: now,
+        step: None,
+    };
     for (at, step) in walk.steps.iter().enumerate() {
         for id in &step.outputs {
             // An output that nobody takes and that has no name is not made.
-            if walk.values.get(*id).is_some_and(|value| value.shape.is_ok()) || last.get(&root(*id)) != Some(&at) {
+            if walk.values.get(*id).is_some_and(|value| value.shape.is_ok())
+                || last.get(&root(*id)) != Some(&at)
+            {
                 begin(root(*id), &mut alive, &mut now)?;
             }
         }

@@ -56,8 +56,10 @@ pub(crate) fn sort(nodes: &mut Vec<Node>, mut known: HashSet<String>) -> Result<
             }
         }
     }
-    let mut ready: BinaryHeap<Reverse<usize>> =
-        (0..nodes.len()).filter(|at| waits.get(*at) == Some(&0)).map(Reverse).collect();
+    let mut ready: BinaryHeap<Reverse<usize>> = (0..nodes.len())
+        .filter(|at| waits.get(*at) == Some(&0))
+        .map(Reverse)
+        .collect();
     let mut order = Vec::with_capacity(nodes.len());
     while let Some(Reverse(at)) = ready.pop() {
         order.push(at);
@@ -94,8 +96,17 @@ pub(crate) fn sort(nodes: &mut Vec<Node>, mut known: HashSet<String>) -> Result<
 
 /// What a node takes: its inputs, and what the graphs within it take from around it.
 fn taken(node: &Node) -> Vec<&str> {
-    let mut names: Vec<&str> = node.inputs.iter().map(|name| &**name).filter(|name| !name.is_empty()).collect();
-    for graph in node.attributes.iter().filter_map(|attribute| attribute.graph.as_ref()) {
+    let mut names: Vec<&str> = node
+        .inputs
+        .iter()
+        .map(|name| &**name)
+        .filter(|name| !name.is_empty())
+        .collect();
+    for graph in node
+        .attributes
+        .iter()
+        .filter_map(|attribute| attribute.graph.as_ref())
+    {
         let own: HashSet<&str> = graph
             .nodes
             .iter()
@@ -105,7 +116,11 @@ fn taken(node: &Node) -> Vec<&str> {
             .map(|name| &**name)
             .collect();
         let inner = graph.nodes.iter().flat_map(taken);
-        let outputs = graph.outputs.iter().map(|output| &*output.name).filter(|name| !name.is_empty());
+        let outputs = graph
+            .outputs
+            .iter()
+            .map(|output| &*output.name)
+            .filter(|name| !name.is_empty());
         names.extend(inner.chain(outputs).filter(|name| !own.contains(name)));
     }
     names

@@ -55,7 +55,12 @@ pub fn pagoda(graph: &Graph, given: &Given, batch: u64, is_training: bool) -> Re
     let listed: HashSet<&str> = graph.main.inputs.iter().map(|input| &*input.name).collect();
     let table = Table {
         walk: &walk,
-        weights: graph.main.initializers.iter().map(|tensor| (&*tensor.name, tensor)).collect(),
+        weights: graph
+            .main
+            .initializers
+            .iter()
+            .map(|tensor| (&*tensor.name, tensor))
+            .collect(),
         listed,
         batch,
     };
@@ -120,12 +125,21 @@ impl Table<'_> {
     fn share(&self, node: &Node) -> Option<Share> {
         let shapes = node.inputs.first().zip(node.outputs.first());
         let shapes = shapes.and_then(|(input, output)| Some((self.shape(input)?, self.shape(output)?)));
-        let Some((input, output)) = shapes else { return Some(Share::default()) };
+        let Some((input, output)) = shapes else {
+            return Some(Share::default());
+        };
         let (read, made) = (product(input)?, product(output)?);
         let batch = self.batch;
         let mul = |factors: &[u64]| product(factors);
         let all = |parts: &[u64]| parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(*part));
-        let share = |flops: u64, bytes: u64, param_bytes: u64| Some(Share { nodes: 0, flops, bytes, param_bytes });
+        let share = |flops: u64, bytes: u64, param_bytes: u64| {
+            Some(Share {
+                nodes: 0,
+                flops,
+                bytes,
+                param_bytes,
+            })
+        };
         let each = |count: u64| share(mul(&[count, batch, made])?, mul(&[2, batch, made, ELEMENT])?, 0);
         let moved = || mul(&[all(&[read, made])?, ELEMENT, batch]);
         let weight = node.inputs.get(1).and_then(|name| self.weights.get(&**name));
@@ -134,7 +148,11 @@ impl Table<'_> {
                 let ([out, per_group, high, wide], [_, _, space @ ..]) = (&*weight.dims, input) else {
                     return Some(Share::default());
                 };
-                let group = node.attribute("group").and_then(|group| group.int).unwrap_or(1).unsigned_abs();
+                let group = node
+                    .attribute("group")
+                    .and_then(|group| group.int)
+                    .unwrap_or(1)
+                    .unsigned_abs();
                 let reduced = mul(&[*per_group, *high, *wide])?;
                 let elements = mul(&[batch, *out, product(output.get(2..).unwrap_or_default())?])?;
                 let params = mul(&[*out, reduced, ELEMENT])?;
@@ -143,13 +161,22 @@ impl Table<'_> {
                 share(flops, all(&[params, fed, mul(&[elements, ELEMENT])?])?, params)
             }
             ("Gemm", Some(weight)) => {
-                let [out, wide] = *weight.dims else { return Some(Share::default()) };
+                let [out, wide] = *weight.dims else {
+                    return Some(Share::default());
+                };
                 let params = mul(&[out, wide, ELEMENT])?;
-                let bytes = all(&[params, mul(&[batch, wide, ELEMENT])?, mul(&[batch, out, ELEMENT])?])?;
+                let bytes = all(&[
+                    params,
+                    mul(&[batch, wide, ELEMENT])?,
+                    mul(&[batch, out, ELEMENT])?,
+                ])?;
                 share(mul(&[2, batch, wide, out])?, bytes, params)
             }
             ("MatMul", _) => {
-                let (depth, columns) = (input.last().copied().unwrap_or(1), output.last().copied().unwrap_or(1));
+                let (depth, columns) = (
+                    input.last().copied().unwrap_or(1),
+                    output.last().copied().unwrap_or(1),
+                );
                 let rows = read.checked_div(depth).unwrap_or(0);
                 let params = mul(&[depth, columns, ELEMENT])?;
                 let fed = mul(&[batch, rows, depth, ELEMENT])?;
@@ -168,17 +195,26 @@ impl Table<'_> {
                 share(mul(&[2, batch, made])?, bytes, params)
             }
             ("MaxPool" | "AveragePool", _) => {
-                let kernel = node.attribute("kernel_shape").map(|kernel| &*kernel.ints).unwrap_or_default();
+                let kernel = node
+                    .attribute("kernel_shape")
+                    .map(|kernel| &*kernel.ints)
+                    .unwrap_or_default();
                 let kernel: Vec<u64> = kernel.iter().map(|size| size.unsigned_abs()).collect();
                 let kernel = product(&kernel)?;
-                let count = if node.operator == "MaxPool" { kernel.saturating_sub(1) } else { kernel };
+                let count = if node.operator == "MaxPool" {
+                    kernel.saturating_sub(1)
+                } else {
+                    kernel
+                };
                 share(mul(&[count, batch, made])?, moved()?, 0)
             }
             ("GlobalAveragePool", _) => {
                 let space = product(input.get(2..).unwrap_or_default())?;
                 share(mul(&[space, batch, made])?, moved()?, 0)
             }
-            ("Add" | "Sub" | "Mul" | "Div", _) => share(mul(&[batch, made])?, mul(&[3, batch, made, ELEMENT])?, 0),
+            ("Add" | "Sub" | "Mul" | "Div", _) => {
+                share(mul(&[batch, made])?, mul(&[3, batch, made, ELEMENT])?, 0)
+            }
             ("Transpose" | "Flatten" | "Identity", _) => share(0, moved()?, 0),
             ("Concat", _) => {
                 let shaped = node.inputs.iter().filter_map(|name| self.shape(name));
@@ -197,8 +233,14 @@ impl Table<'_> {
 
 /// Once for each multiply-add, without the batch, and no weights: half of what is computed.
 fn lstm(node: &Node, input: &[u64], _output: &[u64]) -> Option<Share> {
-    let [length, batch, wide] = *input else { return Some(Share::default()) };
-    let hidden = node.attribute("hidden_size").and_then(|hidden| hidden.int).unwrap_or(0).unsigned_abs();
+    let [length, batch, wide] = *input else {
+        return Some(Share::default());
+    };
+    let hidden = node
+        .attribute("hidden_size")
+        .and_then(|hidden| hidden.int)
+        .unwrap_or(0)
+        .unsigned_abs();
     let steps = product(&[batch, length])?;
     let mul = |factors: &[u64]| product(factors);
     let all = |parts: &[u64]| parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(*part));

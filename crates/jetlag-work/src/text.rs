@@ -18,7 +18,11 @@ pub fn text(work: &Work, width: usize) -> String {
     let mut out = String::new();
     let width = width.max(60);
     for (name, shape) in &work.inputs {
-        line(&mut out, width, &format!("{name}: {}", crate::call::spelled(shape)));
+        line(
+            &mut out,
+            width,
+            &format!("{name}: {}", crate::call::spelled(shape)),
+        );
     }
     operators(&mut out, work, width);
     nodes(&mut out, work, width);
@@ -49,10 +53,11 @@ fn line(out: &mut String, width: usize, text: &str) {
     out.push('\n');
 }
 
-/// Names come from the file: what would steer a terminal is written out.
+/// Names come from the file: what a terminal obeys, control characters and marks of direction, is written out.
 fn shown(letter: char) -> Vec<char> {
-    match letter.is_control() {
-        true => letter.escape_default().collect(),
+    let turns = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    match turns || letter.is_control() {
+        true => format!("\\u{:04x}", u32::from(letter)).chars().collect(),
         false => vec![letter],
     }
 }
@@ -91,7 +96,10 @@ fn by_operator(work: &Work) -> Vec<(&str, Sum)> {
         let sum = sums.entry(&node.operator).or_default();
         sum.nodes += 1;
         sum.flops = sum.flops.saturating_add(node.flops.unwrap_or(0));
-        let bytes = node.bytes_read.unwrap_or(0).saturating_add(node.bytes_written.unwrap_or(0));
+        let bytes = node
+            .bytes_read
+            .unwrap_or(0)
+            .saturating_add(node.bytes_written.unwrap_or(0));
         sum.bytes = sum.bytes.saturating_add(bytes);
         sum.is_bound |= node.bound == Bound::UpperBound;
         sum.is_unknown |= matches!(node.bound, Bound::Unknown(_));
@@ -135,7 +143,9 @@ fn operators(out: &mut String, work: &Work, width: usize) {
     }
     if sums.len() > MOST_OPERATORS {
         let rest = sums.iter().skip(MOST_OPERATORS);
-        let (count, left) = rest.fold((0, 0_u64), |(count, left), (_, sum)| (count + sum.nodes, left.saturating_add(sum.flops)));
+        let (count, left) = rest.fold((0, 0_u64), |(count, left), (_, sum)| {
+            (count + sum.nodes, left.saturating_add(sum.flops))
+        });
         let _ = writeln!(
             out,
             "{:<name_width$} {:>6} {:>14} {:>8}",
@@ -148,7 +158,11 @@ fn operators(out: &mut String, work: &Work, width: usize) {
 }
 
 fn nodes(out: &mut String, work: &Work, width: usize) {
-    let mut nodes: Vec<&NodeWork> = work.nodes.iter().filter(|node| !node.at_load && node.flops > Some(0)).collect();
+    let mut nodes: Vec<&NodeWork> = work
+        .nodes
+        .iter()
+        .filter(|node| !node.at_load && node.flops > Some(0))
+        .collect();
     nodes.sort_by_key(|node| std::cmp::Reverse(node.flops));
     if nodes.len() < 2 {
         return;
@@ -165,7 +179,11 @@ fn nodes(out: &mut String, work: &Work, width: usize) {
             "{:<name_width$} {:<14} {:>14} {:>8}",
             cut(&node.name, name_width),
             cut(&node.operator, 14),
-            format!("{}{}", mark(node.bound == Bound::UpperBound, false), flops(node.flops.unwrap_or(0))),
+            format!(
+                "{}{}",
+                mark(node.bound == Bound::UpperBound, false),
+                flops(node.flops.unwrap_or(0))
+            ),
             percent(node.flops.unwrap_or(0), work.totals.flops),
         );
     }
@@ -180,9 +198,26 @@ fn totals(out: &mut String, work: &Work, width: usize) {
         As::Fp16 => "floating point as 16 bits",
         As::Int8 => "floating point as 8 bits",
     };
-    line(out, width, &format!("FLOPs            {marked}{} ({} multiply-adds)", flops(totals.flops), flops(totals.macs)));
-    line(out, width, &format!("parameters       {} ({}, {elements})", count(totals.params), bytes(totals.params_bytes)));
-    let intensity = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2} FLOPs/byte"));
+    line(
+        out,
+        width,
+        &format!(
+            "FLOPs            {marked}{} ({} multiply-adds)",
+            flops(totals.flops),
+            flops(totals.macs)
+        ),
+    );
+    line(
+        out,
+        width,
+        &format!(
+            "parameters       {} ({}, {elements})",
+            count(totals.params),
+            bytes(totals.params_bytes)
+        ),
+    );
+    let intensity =
+        |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2} FLOPs/byte"));
     line(
         out,
         width,
@@ -204,8 +239,15 @@ fn totals(out: &mut String, work: &Work, width: usize) {
     );
     match (totals.peak_activation_bytes, &work.unknown.peak) {
         (Some(peak), _) => {
-            let at = totals.peak_at.as_ref().map(|at| format!(", at {}", cut(at, 40))).unwrap_or_default();
-            let all = totals.peak_live_bytes.map(|all| format!(", {} with the weights", bytes(all))).unwrap_or_default();
+            let at = totals
+                .peak_at
+                .as_ref()
+                .map(|at| format!(", at {}", cut(at, 40)))
+                .unwrap_or_default();
+            let all = totals
+                .peak_live_bytes
+                .map(|all| format!(", {} with the weights", bytes(all)))
+                .unwrap_or_default();
             line(out, width, &format!("peak activations {}{at}{all}", bytes(peak)));
         }
         (None, why) => {
@@ -217,11 +259,21 @@ fn totals(out: &mut String, work: &Work, width: usize) {
         line(
             out,
             width,
-            &format!("{} of {} nodes take constants alone and are computed at load; they are not in the sums", totals.nodes_at_load, totals.nodes),
+            &format!(
+                "{} of {} nodes take constants alone and are computed at load; they are not in the sums",
+                totals.nodes_at_load, totals.nodes
+            ),
         );
     }
     if totals.nodes_bound > 0 {
-        line(out, width, &format!("≤ {} nodes depend on data: their figures are the most that can occur", totals.nodes_bound));
+        line(
+            out,
+            width,
+            &format!(
+                "≤ {} nodes depend on data: their figures are the most that can occur",
+                totals.nodes_bound
+            ),
+        );
     }
 }
 
@@ -245,13 +297,25 @@ fn training(out: &mut String, work: &Work, width: usize) {
         ),
     );
     if let Some(moved) = step.bytes {
-        line(out, width, &format!("traffic          {} if every operator goes through memory", bytes(moved)));
+        line(
+            out,
+            width,
+            &format!(
+                "traffic          {} if every operator goes through memory",
+                bytes(moved)
+            ),
+        );
     }
-    let kept = step.kept_activation_bytes.map_or_else(|| "not known".to_owned(), bytes);
+    let kept = step
+        .kept_activation_bytes
+        .map_or_else(|| "not known".to_owned(), bytes);
     line(
         out,
         width,
-        &format!("memory           activations kept: {kept}; weights, gradients and states: {}", bytes(step.weights_bytes)),
+        &format!(
+            "memory           activations kept: {kept}; weights, gradients and states: {}",
+            bytes(step.weights_bytes)
+        ),
     );
 }
 
@@ -275,7 +339,14 @@ fn unknown(out: &mut String, work: &Work, width: usize) {
         line(out, width, &format!("  {operator} ({count}): {why}"));
     }
     if unknown.operators.len() > MOST_OPERATORS {
-        line(out, width, &format!("  and {} more operators", unknown.operators.len() - MOST_OPERATORS));
+        line(
+            out,
+            width,
+            &format!(
+                "  and {} more operators",
+                unknown.operators.len() - MOST_OPERATORS
+            ),
+        );
     }
 }
 

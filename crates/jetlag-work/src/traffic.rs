@@ -28,7 +28,9 @@ pub(crate) struct Moved {
 
 /// Bytes of so many elements of a tensor, or of all of it.
 pub(crate) fn bytes_of(walk: &Walk, id: Id, elements: Option<u64>, wanted: As) -> Bytes {
-    let Some(value) = walk.values.get(id) else { return Ok(0) };
+    let Some(value) = walk.values.get(id) else {
+        return Ok(0);
+    };
     let whole = match &value.shape {
         Ok(shape) => product(&shape.dims),
         Err(why) => return Err(why.clone()),
@@ -56,7 +58,10 @@ pub(crate) fn reads(step: &Step) -> Vec<(Id, Option<u64>)> {
     let stated = step.cost.as_ref().map(|cost| &*cost.reads).unwrap_or_default();
     for (at, id) in step.inputs.iter().enumerate().take(data_inputs(&step.operator)) {
         let Some(id) = *id else { continue };
-        let part = stated.iter().find(|(input, _)| *input == at).map(|(_, elements)| *elements);
+        let part = stated
+            .iter()
+            .find(|(input, _)| *input == at)
+            .map(|(_, elements)| *elements);
         if !reads.iter().any(|(known, _)| *known == id) {
             reads.push((id, part));
         }
@@ -70,13 +75,16 @@ pub(crate) fn is_still(step: &Step) -> bool {
 }
 
 fn multiplied(bytes: Bytes, times: u64) -> Bytes {
-    bytes?.checked_mul(times).ok_or_else(|| "it has more bytes than 64 bits count".into())
+    bytes?
+        .checked_mul(times)
+        .ok_or_else(|| "it has more bytes than 64 bits count".into())
 }
 
 /// Adds bytes up; the first reason why a part is not known is the reason for the sum.
 fn added(parts: impl IntoIterator<Item = Bytes>) -> Bytes {
     parts.into_iter().try_fold(0_u64, |sum, part| {
-        sum.checked_add(part?).ok_or_else(|| "it has more bytes than 64 bits count".into())
+        sum.checked_add(part?)
+            .ok_or_else(|| "it has more bytes than 64 bits count".into())
     })
 }
 
@@ -95,9 +103,17 @@ pub(crate) fn round_trip(walk: &Walk, step: &Step, wanted: As) -> Moved {
             written: Err(why),
         };
     }
-    let read = added(reads(step).into_iter().map(|(id, part)| bytes_of(walk, id, part, wanted)));
+    let read = added(
+        reads(step)
+            .into_iter()
+            .map(|(id, part)| bytes_of(walk, id, part, wanted)),
+    );
     let writes = step.cost.as_ref().ok().and_then(|cost| cost.writes);
-    let outputs = step.outputs.iter().enumerate().filter(|(at, id)| *at == 0 || is_used(walk, **id));
+    let outputs = step
+        .outputs
+        .iter()
+        .enumerate()
+        .filter(|(at, id)| *at == 0 || is_used(walk, **id));
     let written = added(outputs.map(|(at, id)| {
         let part = if at == 0 { writes } else { None };
         bytes_of(walk, *id, part, wanted)
@@ -142,7 +158,11 @@ pub(crate) fn fused(walk: &Walk, wanted: As) -> Result<Fused, WorkError> {
         }
     }
     let groups = group(walk, &apart, &root);
-    let is_apart = |at: usize, step: &Step| step.outputs.first().is_some_and(|id| apart.get(&root(*id)) == Some(&at));
+    let is_apart = |at: usize, step: &Step| {
+        step.outputs
+            .first()
+            .is_some_and(|id| apart.get(&root(*id)) == Some(&at))
+    };
     let mut maker: BTreeMap<Id, usize> = BTreeMap::new();
     for (at, step) in walk.steps.iter().enumerate() {
         if let Some(Some(group)) = groups.get(at) {
@@ -161,7 +181,9 @@ pub(crate) fn fused(walk: &Walk, wanted: As) -> Result<Fused, WorkError> {
     };
     let mut taken = Vec::new();
     for (at, step) in walk.steps.iter().enumerate() {
-        let Some(Some(group)) = fused.group.get(at).copied() else { continue };
+        let Some(Some(group)) = fused.group.get(at).copied() else {
+            continue;
+        };
         for (id, part) in reads(step) {
             flatten(walk, &apart, &root, id, part, 0, &mut taken);
             for (id, part) in taken.drain(..) {
@@ -182,7 +204,11 @@ pub(crate) fn fused(walk: &Walk, wanted: As) -> Result<Fused, WorkError> {
         }
     }
     // What a branch or loop hands on, and what a view of it is taken by, leaves its group too.
-    for step in walk.steps.iter().filter(|step| step.kind == Kind::Free && step.operator != "Shape" && step.operator != "Size") {
+    for step in walk
+        .steps
+        .iter()
+        .filter(|step| step.kind == Kind::Free && step.operator != "Shape" && step.operator != "Size")
+    {
         leaves.extend(step.inputs.iter().flatten().map(|id| root(*id)));
         leaves.extend(step.outputs.iter().map(|id| root(*id)));
     }
@@ -214,7 +240,15 @@ fn flatten(
         Some(step) if depth < 8 => {
             for (input, _) in reads(step) {
                 let is_data = step.inputs.first() == Some(&Some(input));
-                flatten(walk, apart, root, input, if is_data { part } else { None }, depth + 1, into);
+                flatten(
+                    walk,
+                    apart,
+                    root,
+                    input,
+                    if is_data { part } else { None },
+                    depth + 1,
+                    into,
+                );
             }
         }
         _ => into.push((id, part)),
@@ -227,11 +261,16 @@ fn group(walk: &Walk, apart: &BTreeMap<Id, usize>, root: &impl Fn(Id) -> Id) -> 
     // The group that makes a tensor, and the step that does.
     let mut maker: BTreeMap<Id, (usize, usize)> = BTreeMap::new();
     for (at, step) in walk.steps.iter().enumerate() {
-        let is_apart = step.outputs.first().is_some_and(|id| apart.get(&root(*id)) == Some(&at));
+        let is_apart = step
+            .outputs
+            .first()
+            .is_some_and(|id| apart.get(&root(*id)) == Some(&at));
         if step.at_load || is_still(step) || is_apart {
             continue;
         }
-        let joined = (step.kind == Kind::Pointwise).then(|| joinable(walk, step, &maker, root)).flatten();
+        let joined = (step.kind == Kind::Pointwise)
+            .then(|| joinable(walk, step, &maker, root))
+            .flatten();
         let group = joined.unwrap_or(at);
         if let Some(own) = groups.get_mut(at) {
             *own = Some(group);

@@ -1,7 +1,8 @@
 //! A training step: forward, backward, and the optimiser's.
 //!
 //! Backward, a matrix product costs as much again for each operand that has a gradient, as PyTorch's counter has it: a
-//! convolution twice, the first one once, since a picture has no gradient. All else costs twice what it costs forward (the
+//! convolution twice, the first one once, since a picture has no gradient; of grouped ones the counter takes the weight's part as
+//! if there were no groups, which is not taken over. All else costs twice what it costs forward (the
 //! derivative, and its product with what comes back); a bias once. Views and copies compute nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -80,9 +81,10 @@ enum Kept {
 
 fn kept(step: &Step) -> Kept {
     match &*step.operator {
-        "Relu" | "Sigmoid" | "Tanh" | "Softmax" | "LogSoftmax" | "Exp" | "Sqrt" | "Reciprocal" | "HardSigmoid" => Kept::Output,
-        "Add" | "Sub" | "Sum" | "Mean" | "Neg" | "Identity" | "Cast" | "AveragePool" | "GlobalAveragePool"
-        | "ReduceMean" | "ReduceSum" | "Resize" | "Upsample" | "Where" => Kept::Nothing,
+        "Relu" | "Sigmoid" | "Tanh" | "Softmax" | "LogSoftmax" | "Exp" | "Sqrt" | "Reciprocal"
+        | "HardSigmoid" => Kept::Output,
+        "Add" | "Sub" | "Sum" | "Mean" | "Neg" | "Identity" | "Cast" | "AveragePool"
+        | "GlobalAveragePool" | "ReduceMean" | "ReduceSum" | "Resize" | "Upsample" | "Where" => Kept::Nothing,
         _ if matches!(step.kind, Kind::View | Kind::Free | Kind::Move) => Kept::Nothing,
         _ => Kept::Inputs,
     }
@@ -92,9 +94,33 @@ fn kept(step: &Step) -> Kept {
 fn is_flat(operator: &str) -> bool {
     matches!(
         operator,
-        "Shape" | "Size" | "ArgMax" | "ArgMin" | "NonZero" | "NonMaxSuppression" | "Equal" | "Greater" | "Less"
-            | "GreaterOrEqual" | "LessOrEqual" | "Not" | "And" | "Or" | "Xor" | "OneHot" | "Range" | "ConstantOfShape"
-            | "Floor" | "Ceil" | "Round" | "Sign" | "IsNaN" | "IsInf" | "EyeLike" | "Unique" | "Hardmax"
+        "Shape"
+            | "Size"
+            | "ArgMax"
+            | "ArgMin"
+            | "NonZero"
+            | "NonMaxSuppression"
+            | "Equal"
+            | "Greater"
+            | "Less"
+            | "GreaterOrEqual"
+            | "LessOrEqual"
+            | "Not"
+            | "And"
+            | "Or"
+            | "Xor"
+            | "OneHot"
+            | "Range"
+            | "ConstantOfShape"
+            | "Floor"
+            | "Ceil"
+            | "Round"
+            | "Sign"
+            | "IsNaN"
+            | "IsInf"
+            | "EyeLike"
+            | "Unique"
+            | "Hardmax"
     )
 }
 
@@ -125,7 +151,7 @@ pub(crate) fn backward(walk: &Walk, wanted: As) -> Option<Pass> {
             if !gradients.contains(&id) {
                 gradients.push(id);
             }
-            if at < 2 || step.operator == "Attention" {
+            if at < 2 {
                 operands += 1;
             }
             if is_trained {
@@ -139,7 +165,8 @@ pub(crate) fn backward(walk: &Walk, wanted: As) -> Option<Pass> {
         for id in step.outputs.iter().filter(|id| is_float(**id)) {
             has_gradient.insert(root(*id));
         }
-        pass.steps.push(Some(of_step(walk, step, &gradients, operands, wanted)?));
+        pass.steps
+            .push(Some(of_step(walk, step, &gradients, operands, wanted)?));
         let keeps: Vec<Id> = match kept(step) {
             Kept::Inputs => reads(step).into_iter().map(|(id, _)| id).collect(),
             Kept::Output => step.outputs.first().copied().into_iter().collect(),
@@ -151,7 +178,9 @@ pub(crate) fn backward(walk: &Walk, wanted: As) -> Option<Pass> {
             }
         }
     }
-    pass.kept_bytes = is_kept.into_values().try_fold(0_u64, |sum, bytes| sum.checked_add(bytes.ok()?));
+    pass.kept_bytes = is_kept
+        .into_values()
+        .try_fold(0_u64, |sum, bytes| sum.checked_add(bytes.ok()?));
     Some(pass)
 }
 
@@ -164,20 +193,21 @@ fn is_statistic(step: &Step, at: usize) -> bool {
 fn of_step(walk: &Walk, step: &Step, gradients: &[Id], operands: u64, wanted: As) -> Option<Backward> {
     let (mut macs, mut other) = (0, 0);
     if let Ok(cost) = &step.cost {
-        let times_back = match &*step.operator {
+        macs = match &*step.operator {
             // Queries, keys and values: of two products, four.
-            "Attention" => 2,
-            "LSTM" | "GRU" | "RNN" => operands.clamp(1, 2),
-            _ => operands,
+            "Attention" => cost.macs.checked_mul(2)?,
+            "LSTM" | "GRU" | "RNN" => through_time(walk, step, gradients, cost.macs)?,
+            _ => cost.macs.checked_mul(operands)?,
         };
-        macs = cost.macs.checked_mul(times_back)?;
         let is_bias = cost.macs > 0 && !matches!(&*step.operator, "Attention" | "LSTM" | "GRU" | "RNN");
         other = cost.other.checked_mul(if is_bias { 1 } else { 2 })?;
         macs = macs.checked_mul(step.times)?;
         other = other.checked_mul(step.times)?;
     }
     let sum = |ids: Vec<Id>| -> Option<u64> {
-        let bytes = ids.into_iter().try_fold(0_u64, |sum, id| sum.checked_add(bytes_of(walk, id, None, wanted).ok()?));
+        let bytes = ids.into_iter().try_fold(0_u64, |sum, id| {
+            sum.checked_add(bytes_of(walk, id, None, wanted).ok()?)
+        });
         bytes?.checked_mul(step.times)
     };
     let (bytes_read, bytes_written) = match is_still(step) {
@@ -200,8 +230,44 @@ fn of_step(walk: &Walk, step: &Step, gradients: &[Id], operands: u64, wanted: As
     })
 }
 
+/// Products of a recurrent network's way back: with the input's weight for each of the two that has a gradient, with the
+/// recurrent weight for that weight's own, and for the state of every step but the first, which is given.
+fn through_time(walk: &Walk, step: &Step, gradients: &[Id], macs: u64) -> Option<u64> {
+    let id = |at: usize| step.inputs.get(at).copied().flatten();
+    let dims = |id: Id| walk.values.get(id)?.shape.as_ref().ok().map(|shape| &*shape.dims);
+    let has = |at: usize| id(at).is_some_and(|id| gradients.contains(&id));
+    let ([first, second, wide, ..], [_, _, hidden, ..]) = (dims(id(0)?)?, dims(id(2)?)?) else {
+        return macs.checked_mul(2);
+    };
+    let is_batch_first = match dims(*step.outputs.first()?) {
+        Some([_, _, batch, _]) => batch != second,
+        _ => false,
+    };
+    let length = if is_batch_first { *second } else { *first };
+    // Both weights have the same number of rows.
+    let all = u128::from(macs);
+    let across = wide.checked_add(*hidden).filter(|across| *across > 0)?;
+    let recurrent = u64::try_from(all * u128::from(*hidden) / u128::from(across)).ok()?;
+    let outer = macs - recurrent;
+    let given = if has(5) {
+        0
+    } else {
+        recurrent.checked_div(length).unwrap_or(0)
+    };
+    let own = if has(2) { recurrent } else { 0 };
+    outer
+        .checked_mul(u64::from(has(0)) + u64::from(has(1)))?
+        .checked_add(own)?
+        .checked_add(recurrent - given)
+}
+
 /// Elements of all weights that are learnt.
 pub(crate) fn trained_elements(walk: &Walk, pass: &Pass) -> Option<u64> {
-    let sizes = pass.trained.iter().map(|id| product(&walk.values.get(*id)?.shape.as_ref().ok()?.dims));
-    sizes.into_iter().try_fold(0_u64, |sum, size| sum.checked_add(size?))
+    let sizes = pass
+        .trained
+        .iter()
+        .map(|id| product(&walk.values.get(*id)?.shape.as_ref().ok()?.dims));
+    sizes
+        .into_iter()
+        .try_fold(0_u64, |sum, size| sum.checked_add(size?))
 }

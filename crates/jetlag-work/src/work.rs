@@ -10,8 +10,8 @@ use crate::error::WorkError;
 use crate::given::{Given, resolve};
 use crate::graph::Graph;
 use crate::live;
-use crate::training::{self, Backward, Optimiser};
 use crate::traffic::{self, Moved};
+use crate::training::{self, Backward, Optimiser};
 use crate::value::product;
 use crate::walk::{Id, Step, Walk, walk};
 
@@ -181,7 +181,9 @@ pub fn work(graph: &Graph, given: &Given, options: &Options) -> Result<Work, Wor
     let wanted = options.element;
     let fused = traffic::fused(&walk, wanted)?;
     let pass = match options.training {
-        Some(_) => Some(training::backward(&walk, wanted).ok_or_else(|| overflow("the work of the backward pass"))?),
+        Some(_) => {
+            Some(training::backward(&walk, wanted).ok_or_else(|| overflow("the work of the backward pass"))?)
+        }
         None => None,
     };
     let weights = Weights::of(&walk);
@@ -189,7 +191,9 @@ pub fn work(graph: &Graph, given: &Given, options: &Options) -> Result<Work, Wor
     for (at, step) in walk.steps.iter().enumerate() {
         let mut node = of_step(&walk, step, wanted, &weights)?;
         node.group = fused.group.get(at).copied().flatten();
-        node.backward = pass.as_ref().and_then(|pass| pass.steps.get(at).cloned().flatten());
+        node.backward = pass
+            .as_ref()
+            .and_then(|pass| pass.steps.get(at).cloned().flatten());
         nodes.push(node);
     }
     let unknown = unknown(&nodes, &fused);
@@ -206,7 +210,10 @@ pub fn work(graph: &Graph, given: &Given, options: &Options) -> Result<Work, Wor
         Ok(peak) => {
             made.totals.peak_activation_bytes = Some(peak.bytes);
             made.totals.peak_live_bytes = peak.bytes.checked_add(made.totals.params_bytes);
-            made.totals.peak_at = peak.step.and_then(|at| made.nodes.get(at)).map(|node| node.name.clone());
+            made.totals.peak_at = peak
+                .step
+                .and_then(|at| made.nodes.get(at))
+                .map(|node| node.name.clone());
         }
         Err(why) => made.unknown.peak = Some(why.to_string()),
     }
@@ -217,18 +224,30 @@ pub fn work(graph: &Graph, given: &Given, options: &Options) -> Result<Work, Wor
 }
 
 fn overflow(what: &str) -> WorkError {
-    WorkError::Overflow { what: what.to_owned() }
+    WorkError::Overflow {
+        what: what.to_owned(),
+    }
 }
 
 fn inputs(inputs: &[(String, crate::value::Value)]) -> Vec<(String, Vec<u64>)> {
-    let sizes = |value: &crate::value::Value| value.shape.as_ref().map(|shape| shape.dims.clone()).unwrap_or_default();
-    inputs.iter().map(|(name, value)| (name.clone(), sizes(value))).collect()
+    let sizes = |value: &crate::value::Value| {
+        value
+            .shape
+            .as_ref()
+            .map(|shape| shape.dims.clone())
+            .unwrap_or_default()
+    };
+    inputs
+        .iter()
+        .map(|(name, value)| (name.clone(), sizes(value)))
+        .collect()
 }
 
 fn outputs(graph: &Graph, walk: &Walk) -> Vec<(String, Option<Vec<u64>>)> {
     let shape = |id: &Id| Some(walk.values.get(*id)?.shape.as_ref().ok()?.dims.clone());
     let each = graph.main.outputs.iter().zip(&walk.outputs);
-    each.map(|(output, id)| (output.name.clone(), shape(id))).collect()
+    each.map(|(output, id)| (output.name.clone(), shape(id)))
+        .collect()
 }
 
 /// Which constant tensors are weights, and what they lie in.
@@ -240,7 +259,11 @@ struct Weights {
 impl Weights {
     fn of(walk: &Walk) -> Weights {
         let mut stored = BTreeMap::new();
-        for step in walk.steps.iter().filter(|step| step.operator == "DequantizeLinear") {
+        for step in walk
+            .steps
+            .iter()
+            .filter(|step| step.operator == "DequantizeLinear")
+        {
             if let (Some(Some(from)), Some(to)) = (step.inputs.first(), step.outputs.first()) {
                 stored.insert(*to, *from);
             }
@@ -252,12 +275,16 @@ impl Weights {
     fn among(&self, walk: &Walk, step: &Step) -> Vec<Id> {
         let mut found = Vec::new();
         // It is a weight where it is used.
-        if step.operator == "DequantizeLinear" || matches!(step.kind, crate::cost::Kind::Free | crate::cost::Kind::View) {
+        if step.operator == "DequantizeLinear"
+            || matches!(step.kind, crate::cost::Kind::Free | crate::cost::Kind::View)
+        {
             return found;
         }
         for (at, id) in step.inputs.iter().enumerate() {
             let Some(id) = *id else { continue };
-            let Some(value) = walk.values.get(id).filter(|value| value.constant) else { continue };
+            let Some(value) = walk.values.get(id).filter(|value| value.constant) else {
+                continue;
+            };
             let counts = match value.element {
                 Element::Int64 | Element::Uint64 | Element::Bool | Element::String => false,
                 Element::Int32 | Element::Uint32 => step.operator == "QLinearConv" && at == 8,
@@ -265,7 +292,13 @@ impl Weights {
             };
             if counts {
                 let root = walk.roots.get(id).copied().unwrap_or(id);
-                found.push(self.stored.get(&root).or(self.stored.get(&id)).copied().unwrap_or(root));
+                found.push(
+                    self.stored
+                        .get(&root)
+                        .or(self.stored.get(&id))
+                        .copied()
+                        .unwrap_or(root),
+                );
             }
         }
         found
@@ -281,11 +314,15 @@ fn elements(walk: &Walk, id: Id) -> Result<u64, WorkError> {
 
 fn of_step(walk: &Walk, step: &Step, wanted: As, weights: &Weights) -> Result<NodeWork, WorkError> {
     let scaled = |count: u64| {
-        count.checked_mul(step.times).ok_or_else(|| overflow(&format!("the work of node `{}`", step.name)))
+        count
+            .checked_mul(step.times)
+            .ok_or_else(|| overflow(&format!("the work of node `{}`", step.name)))
     };
     let (flops, macs) = match &step.cost {
         Ok(cost) => {
-            let flops = cost.flops().map_err(|_| overflow(&format!("the work of node `{}`", step.name)))?;
+            let flops = cost
+                .flops()
+                .map_err(|_| overflow(&format!("the work of node `{}`", step.name)))?;
             (Some(scaled(flops)?), Some(scaled(cost.macs)?))
         }
         Err(_) => (None, None),
@@ -305,7 +342,9 @@ fn of_step(walk: &Walk, step: &Step, wanted: As, weights: &Weights) -> Result<No
     let mut seen = BTreeSet::new();
     for id in weights.among(walk, step) {
         if seen.insert(id) {
-            params = params.checked_add(elements(walk, id)?).ok_or_else(|| overflow("the weights"))?;
+            params = params
+                .checked_add(elements(walk, id)?)
+                .ok_or_else(|| overflow("the weights"))?;
         }
     }
     let sizes = |id: &Id| {
@@ -343,7 +382,11 @@ fn unknown(nodes: &[NodeWork], fused: &traffic::Fused) -> Unknown {
                 true => node.operator.clone(),
                 false => format!("{}.{}", node.domain, node.operator),
             };
-            unknown.operators.entry(name).or_insert_with(|| (0, why.clone())).0 += 1;
+            unknown
+                .operators
+                .entry(name)
+                .or_insert_with(|| (0, why.clone()))
+                .0 += 1;
         }
     }
     if !nodes.is_empty() {
@@ -381,10 +424,16 @@ fn totals(
         add(&mut totals.round_trip_bytes, node.bytes_read)?;
         add(&mut totals.round_trip_bytes, node.bytes_written)?;
         if node.macs.is_some_and(|macs| macs > 0) {
-            add(totals.macs_by_operator.entry(node.operator.clone()).or_default(), node.macs)?;
+            add(
+                totals.macs_by_operator.entry(node.operator.clone()).or_default(),
+                node.macs,
+            )?;
         }
         if node.flops.is_some_and(|flops| flops > 0) {
-            add(totals.flops_by_operator.entry(node.operator.clone()).or_default(), node.flops)?;
+            add(
+                totals.flops_by_operator.entry(node.operator.clone()).or_default(),
+                node.flops,
+            )?;
         }
         stored.extend(weights.among(walk, step));
     }
@@ -400,20 +449,32 @@ fn totals(
     Ok(totals)
 }
 
-fn train(walk: &Walk, work: &Work, pass: &training::Pass, optimiser: Optimiser) -> Result<TrainingWork, WorkError> {
+fn train(
+    walk: &Walk,
+    work: &Work,
+    pass: &training::Pass,
+    optimiser: Optimiser,
+) -> Result<TrainingWork, WorkError> {
     let all = || overflow("the work of a training step");
     let trained = training::trained_elements(walk, pass).ok_or_else(all)?;
     let (mut flops, mut macs, mut bytes) = (0_u64, 0_u64, Some(work.totals.round_trip_bytes));
     for back in pass.steps.iter().flatten() {
         flops = flops.checked_add(back.flops).ok_or_else(all)?;
         macs = macs.checked_add(back.macs).ok_or_else(all)?;
-        bytes = bytes.and_then(|sum| sum.checked_add(back.bytes_read?)?.checked_add(back.bytes_written?));
+        bytes = bytes.and_then(|sum| {
+            sum.checked_add(back.bytes_read?)?
+                .checked_add(back.bytes_written?)
+        });
     }
-    let optimiser_flops = trained.checked_mul(optimiser.flops_per_parameter()).ok_or_else(all)?;
+    let optimiser_flops = trained
+        .checked_mul(optimiser.flops_per_parameter())
+        .ok_or_else(all)?;
     // Weight and gradient are read, the weight is written; states are read and written.
     let words = 3 + 2 * optimiser.states();
     bytes = bytes.and_then(|sum| sum.checked_add(trained.checked_mul(4)?.checked_mul(words)?));
-    let kept_bytes = trained.checked_mul(4 * (1 + optimiser.states())).ok_or_else(all)?;
+    let kept_bytes = trained
+        .checked_mul(4 * (1 + optimiser.states()))
+        .ok_or_else(all)?;
     let weights_bytes = work.totals.params_bytes.checked_add(kept_bytes).ok_or_else(all)?;
     let sum = [work.totals.flops, flops, optimiser_flops];
     Ok(TrainingWork {
@@ -423,7 +484,10 @@ fn train(walk: &Walk, work: &Work, pass: &training::Pass, optimiser: Optimiser) 
         backward_flops: flops,
         backward_macs: macs,
         optimiser_flops,
-        flops: sum.iter().try_fold(0_u64, |sum, flops| sum.checked_add(*flops)).ok_or_else(all)?,
+        flops: sum
+            .iter()
+            .try_fold(0_u64, |sum, flops| sum.checked_add(*flops))
+            .ok_or_else(all)?,
         bytes: bytes.filter(|_| work.unknown.nodes == 0),
         trained_params: trained,
         kept_activation_bytes: pass.kept_bytes,

@@ -8,7 +8,9 @@ use crate::value::Value;
 
 pub(super) fn cost(call: &Call, outputs: &[Value]) -> Counted {
     Some(match call.operator() {
-        "Conv" | "FusedConv" | "ConvTranspose" | "ConvInteger" | "QLinearConv" | "DeformConv" => convolution(call, outputs),
+        "Conv" | "FusedConv" | "ConvTranspose" | "ConvInteger" | "QLinearConv" | "DeformConv" => {
+            convolution(call, outputs)
+        }
         "MatMul" | "MatMulInteger" => product(call, 0, 1, 0),
         // Scaling, rounding, the zero point and two bounds.
         "QLinearMatMul" => out(outputs, 0).and_then(|out| product(call, 0, 3, times(&[out, 5])?)),
@@ -65,7 +67,11 @@ fn product(call: &Call, one: usize, other: usize, after: u64) -> Result<Cost, St
 
 fn fused(call: &Call, outputs: &[Value]) -> Result<Cost, Stop> {
     let (one, other) = operands(call)?;
-    let scaled = if call.float_or("alpha", 1.0) == 1.0 { 0 } else { out(outputs, 0)? };
+    let scaled = if call.float_or("alpha", 1.0) == 1.0 {
+        0
+    } else {
+        out(outputs, 0)?
+    };
     Ok(Cost::of(of_terms(&one, &other)?, scaled))
 }
 
@@ -84,7 +90,11 @@ fn gemm(call: &Call, outputs: &[Value]) -> Result<Cost, Stop> {
         ([depth, _], 1..) => *depth,
         (dims, _) => size(dims.get(1..).unwrap_or_default())?,
     };
-    let scaled = if call.float_or("alpha", 1.0) == 1.0 { 0 } else { out };
+    let scaled = if call.float_or("alpha", 1.0) == 1.0 {
+        0
+    } else {
+        out
+    };
     let added = match call.input(2) {
         Some(_) if call.float_or("beta", 1.0) == 1.0 => out,
         Some(_) => times(&[out, 2])?,
@@ -119,7 +129,11 @@ fn attention(call: &Call) -> Result<Cost, Stop> {
     let scores = times(&[h.batch, h.heads, h.queries, h.keys])?;
     let macs = sum(&[times(&[scores, h.depth])?, times(&[scores, h.depth_out])?])?;
     let masked = u64::from(call.input(3).is_some() || call.int_or("is_causal", 0) != 0);
-    let capped = if call.float_or("softcap", 0.0) == 0.0 { 0 } else { 3 };
+    let capped = if call.float_or("softcap", 0.0) == 0.0 {
+        0
+    } else {
+        3
+    };
     // Scaling, softmax, and what is asked for.
     let other = times(&[scores, 1 + 5 + masked + capped])?;
     Ok(Cost::of(macs, other))

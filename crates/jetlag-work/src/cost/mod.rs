@@ -61,14 +61,15 @@ pub(crate) fn kind(domain: &str, operator: &str) -> Kind {
     match operator {
         "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" | "Identity" | "Dropout" => Kind::View,
         "Shape" | "Size" | "Constant" | "If" | "Loop" | "Scan" => Kind::Free,
-        "BatchNormalization" | "QuantizeLinear" | "DequantizeLinear" | "Cast" | "CastLike" | "Clip" | "PRelu" => {
-            Kind::Pointwise
-        }
-        "Concat" | "Split" | "Slice" | "Transpose" | "Pad" | "Tile" | "Expand" | "DepthToSpace" | "SpaceToDepth"
-        | "Gather" | "GatherElements" | "GatherND" | "Scatter" | "ScatterElements" | "ScatterND" | "CenterCropPad"
-        | "ReverseSequence" | "OneHot" | "ConstantOfShape" | "Range" | "EyeLike" | "Trilu" | "Compress"
-        | "TensorScatter" => Kind::Move,
-        "Gelu" | "FastGelu" | "BiasGelu" | "QuickGelu" | "QLinearAdd" | "QLinearMul" if domain == "com.microsoft" => {
+        "BatchNormalization" | "QuantizeLinear" | "DequantizeLinear" | "Cast" | "CastLike" | "Clip"
+        | "PRelu" => Kind::Pointwise,
+        "Concat" | "Split" | "Slice" | "Transpose" | "Pad" | "Tile" | "Expand" | "DepthToSpace"
+        | "SpaceToDepth" | "Gather" | "GatherElements" | "GatherND" | "Scatter" | "ScatterElements"
+        | "ScatterND" | "CenterCropPad" | "ReverseSequence" | "OneHot" | "ConstantOfShape" | "Range"
+        | "EyeLike" | "Trilu" | "Compress" | "TensorScatter" => Kind::Move,
+        "Gelu" | "FastGelu" | "BiasGelu" | "QuickGelu" | "QLinearAdd" | "QLinearMul"
+            if domain == "com.microsoft" =>
+        {
             Kind::Pointwise
         }
         _ if domain.is_empty() && per_element(operator).is_some() => Kind::Pointwise,
@@ -80,9 +81,9 @@ pub(crate) fn kind(domain: &str, operator: &str) -> Kind {
 pub(crate) fn data_inputs(operator: &str) -> usize {
     match operator {
         "ConstantOfShape" | "Range" | "Shape" | "Size" | "Constant" => 0,
-        "Clip" | "Reshape" | "Slice" | "Pad" | "Expand" | "Tile" | "Resize" | "Upsample" | "TopK" | "Unsqueeze"
-        | "Squeeze" | "Dropout" | "Split" | "CumSum" | "Trilu" | "OneHot" | "CenterCropPad" | "Col2Im" | "AffineGrid"
-        | "DFT" | "CastLike" => 1,
+        "Clip" | "Reshape" | "Slice" | "Pad" | "Expand" | "Tile" | "Resize" | "Upsample" | "TopK"
+        | "Unsqueeze" | "Squeeze" | "Dropout" | "Split" | "CumSum" | "Trilu" | "OneHot" | "CenterCropPad"
+        | "Col2Im" | "AffineGrid" | "DFT" | "CastLike" => 1,
         "NonMaxSuppression" => 2,
         operator if operator.starts_with("Reduce") => 1,
         _ => usize::MAX,

@@ -9,12 +9,12 @@ use crate::value::Value;
 /// Operations an element of the output, of operators that compute each by itself.
 pub(crate) fn per_element(operator: &str) -> Option<u64> {
     Some(match operator {
-        "Add" | "Sub" | "Mul" | "Div" | "Mod" | "Pow" | "And" | "Or" | "Xor" | "Not" | "Equal" | "Greater"
-        | "GreaterOrEqual" | "Less" | "LessOrEqual" | "Where" | "BitShift" | "BitwiseAnd" | "BitwiseOr"
-        | "BitwiseXor" | "BitwiseNot" => 1,
-        "Abs" | "Ceil" | "Floor" | "Neg" | "Relu" | "Round" | "Sign" | "IsNaN" | "IsInf" | "Reciprocal" | "Sqrt"
-        | "Exp" | "Log" | "Sin" | "Cos" | "Tan" | "Sinh" | "Cosh" | "Tanh" | "Asin" | "Acos" | "Atan" | "Asinh"
-        | "Acosh" | "Atanh" | "Erf" | "ThresholdedRelu" => 1,
+        "Add" | "Sub" | "Mul" | "Div" | "Mod" | "Pow" | "And" | "Or" | "Xor" | "Not" | "Equal"
+        | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "Where" | "BitShift" | "BitwiseAnd"
+        | "BitwiseOr" | "BitwiseXor" | "BitwiseNot" => 1,
+        "Abs" | "Ceil" | "Floor" | "Neg" | "Relu" | "Round" | "Sign" | "IsNaN" | "IsInf" | "Reciprocal"
+        | "Sqrt" | "Exp" | "Log" | "Sin" | "Cos" | "Tan" | "Sinh" | "Cosh" | "Tanh" | "Asin" | "Acos"
+        | "Atan" | "Asinh" | "Acosh" | "Atanh" | "Erf" | "ThresholdedRelu" => 1,
         // Comparison and product.
         "LeakyRelu" | "PRelu" | "Shrink" | "Clip" | "Scale" => 2,
         "ImageScaler" | "Affine" | "ScaledTanh" => 2,
@@ -50,10 +50,18 @@ pub(crate) fn per_element(operator: &str) -> Option<u64> {
 pub(super) fn cost(call: &Call, outputs: &[Value]) -> Counted {
     let operator = call.operator();
     let each = |count: u64| out(outputs, 0).and_then(|out| Ok(Cost::of(0, times(&[out, count])?)));
-    let of_input = |count: u64| call.size(0).and_then(|size| Ok(Cost::of(0, times(&[size, count])?)));
+    let of_input = |count: u64| {
+        call.size(0)
+            .and_then(|size| Ok(Cost::of(0, times(&[size, count])?)))
+    };
     let given = |at: usize| u64::from(call.input(at).is_some());
     Some(match operator {
-        "Clip" => each(given(1) + given(2) + u64::from(call.attribute("min").is_some()) + u64::from(call.attribute("max").is_some())),
+        "Clip" => each(
+            given(1)
+                + given(2)
+                + u64::from(call.attribute("min").is_some())
+                + u64::from(call.attribute("max").is_some()),
+        ),
         // Three products, a power's two, a tanh, two sums.
         "Gelu" if call.text("approximate") == Some("tanh") => each(9),
         "Gelu" if !call.node.domain.is_empty() => each(5),
@@ -94,7 +102,9 @@ pub(super) fn cost(call: &Call, outputs: &[Value]) -> Counted {
         "NegativeLogLikelihoodLoss" => call.size(1).map(|size| Cost::of(0, size)),
         "ArgMax" | "ArgMin" => of_input(1),
         "ReduceMean" => reduction(call, outputs, 1, 1),
-        "ReduceL2" | "ReduceLogSum" => reduction(call, outputs, if operator == "ReduceL2" { 2 } else { 1 }, 1),
+        "ReduceL2" | "ReduceLogSum" => {
+            reduction(call, outputs, if operator == "ReduceL2" { 2 } else { 1 }, 1)
+        }
         "ReduceL1" | "ReduceSumSquare" => of_input(2),
         "ReduceLogSumExp" => reduction(call, outputs, 4, 2),
         operator if operator.starts_with("Reduce") => of_input(1),

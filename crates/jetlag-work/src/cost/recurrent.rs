@@ -27,7 +27,9 @@ fn recurrent(call: &Call, gates: u64) -> Result<Cost, Stop> {
         // Three sigmoids of 4 and two tanh; forgetting and taking in, 3; what comes out, 1; three peepholes of 2.
         "LSTM" => 4 * has_bias + 12 + 2 + 3 + 1 + 6 * u64::from(call.input(7).is_some()),
         // Two sigmoids of 4 and a tanh; resetting, 1; mixing, 4.
-        "GRU" => 3 * has_bias + has_bias * u64::from(call.int_or("linear_before_reset", 0) != 0) + 8 + 1 + 1 + 4,
+        "GRU" => {
+            3 * has_bias + has_bias * u64::from(call.int_or("linear_before_reset", 0) != 0) + 8 + 1 + 1 + 4
+        }
         _ => has_bias + 1,
     };
     let other = times(&[steps, hidden, each])?;

@@ -24,15 +24,17 @@ pub(super) fn cost(call: &Call, outputs: &[Value]) -> Counted {
         }),
         "NonMaxSuppression" => suppression(call),
         "TopK" => top_k(call),
-        "Gather" | "GatherElements" | "GatherND" => out(outputs, 0).map(|out| read_only(out)),
-        "Slice" => out(outputs, 0).map(|out| read_only(out)),
+        "Gather" | "GatherElements" | "GatherND" => out(outputs, 0).map(read_only),
+        "Slice" => out(outputs, 0).map(read_only),
         "Pad" | "CenterCropPad" => out(outputs, 0).and_then(|out| Ok(read_only(out.min(call.size(0)?)))),
         "Scatter" | "ScatterElements" | "ScatterND" | "TensorScatter" => scatter(call),
         "Col2Im" => call.size(0).map(|size| Cost::of(0, size)),
-        "Unique" => call.size(0).and_then(|size| Ok(Cost {
-            bound: true,
-            ..Cost::of(0, times(&[size, log2(size)])?)
-        })),
+        "Unique" => call.size(0).and_then(|size| {
+            Ok(Cost {
+                bound: true,
+                ..Cost::of(0, times(&[size, log2(size)])?)
+            })
+        }),
         "DFT" => dft(call, outputs),
         "STFT" => stft(call, outputs),
         _ => return None,
@@ -106,7 +108,10 @@ fn roi_align(call: &Call, outputs: &[Value]) -> Result<Cost, Stop> {
     let size = |name: &str| u64::try_from(call.int_or(name, 1)).unwrap_or(1).max(1);
     let samples = match stated {
         // As many as the region has pixels in each bin; it is at most the whole picture.
-        0 => times(&[input[2].div_ceil(size("output_height")), input[3].div_ceil(size("output_width"))])?,
+        0 => times(&[
+            input[2].div_ceil(size("output_height")),
+            input[3].div_ceil(size("output_width")),
+        ])?,
         stated => times(&[stated, stated])?,
     };
     // Four products and three sums each, and the sum or the largest of them.
@@ -120,7 +125,9 @@ fn roi_align(call: &Call, outputs: &[Value]) -> Result<Cost, Stop> {
 /// comparison with the threshold. Sorting the scores is a comparison for each halving.
 fn suppression(call: &Call) -> Result<Cost, Stop> {
     let (boxes, scores) = (call.dims(0, 3)?, call.dims(1, 3)?);
-    let most = call.input(2).map_or(Some(0), |most| most.as_ints()?.first().copied());
+    let most = call
+        .input(2)
+        .map_or(Some(0), |most| most.as_ints()?.first().copied());
     let count = boxes[1];
     let kept = most.map_or(count, |most| u64::try_from(most).unwrap_or(0).min(count));
     let lists = times(&[boxes[0], scores[1]])?;
@@ -133,7 +140,9 @@ fn suppression(call: &Call) -> Result<Cost, Stop> {
 }
 
 fn top_k(call: &Call) -> Result<Cost, Stop> {
-    let k = call.input(1).map_or(call.int("k"), |k| k.as_ints()?.first().copied());
+    let k = call
+        .input(1)
+        .map_or(call.int("k"), |k| k.as_ints()?.first().copied());
     let k = k.and_then(|k| u64::try_from(k).ok()).unwrap_or(u64::MAX >> 1);
     let size = call.size(0)?;
     Ok(Cost {
@@ -167,7 +176,9 @@ fn stft(call: &Call, outputs: &[Value]) -> Result<Cost, Stop> {
     let Some(Ok(shape)) = outputs.first().map(|value| &value.shape) else {
         return Ok(Cost::default());
     };
-    let [batch, frames, bins, _] = *shape.dims else { return Ok(Cost::default()) };
+    let [batch, frames, bins, _] = *shape.dims else {
+        return Ok(Cost::default());
+    };
     let length = match call.int_or("onesided", 1) {
         0 => bins,
         _ => times(&[bins.saturating_sub(1), 2])?,

@@ -24,7 +24,11 @@ pub(crate) struct Heads {
 /// The sizes of a node of attention.
 pub(crate) fn heads(call: &Call) -> Result<Heads, Stop> {
     let (q, k, v) = (call.dims(0, 3)?, call.dims(1, 3)?, call.dims(2, 3)?);
-    let count = |name: &str| call.int(name).and_then(|heads| u64::try_from(heads).ok()).unwrap_or(0);
+    let count = |name: &str| {
+        call.int(name)
+            .and_then(|heads| u64::try_from(heads).ok())
+            .unwrap_or(0)
+    };
     let split = |dims: &[u64], heads: u64| -> Result<[u64; 4], Stop> {
         match *dims {
             [batch, heads, length, depth] => Ok([batch, heads, length, depth]),
@@ -68,7 +72,11 @@ fn attention(call: &Call) -> Result<Vec<Value>, Stop> {
     let h = heads(call)?;
     let element = call.element(0);
     let out = match h.is_flat {
-        true => vec![h.batch, h.queries, h.heads.checked_mul(h.depth_out).ok_or(Stop::Overflow)?],
+        true => vec![
+            h.batch,
+            h.queries,
+            h.heads.checked_mul(h.depth_out).ok_or(Stop::Overflow)?,
+        ],
         false => vec![h.batch, h.heads, h.queries, h.depth_out],
     };
     let mut made = call.one(out, element)?;

@@ -7,7 +7,9 @@ use crate::value::Value;
 
 pub(super) fn infer(call: &Call) -> Made {
     Some(match call.operator() {
-        "Conv" | "FusedConv" | "ConvTranspose" | "DeformConv" | "ConvInteger" | "QLinearConv" => convolution(call),
+        "Conv" | "FusedConv" | "ConvTranspose" | "DeformConv" | "ConvInteger" | "QLinearConv" => {
+            convolution(call)
+        }
         "MaxPool" | "AveragePool" | "LpPool" => pool(call),
         "GlobalAveragePool" | "GlobalMaxPool" | "GlobalLpPool" => global_pool(call),
         "MaxUnpool" => max_unpool(call),
@@ -48,7 +50,11 @@ pub(crate) fn spatial(call: &Call) -> Result<Spatial, Stop> {
         return Err(Stop::contradiction("its input or weight has too few dimensions"));
     };
     if size_in.len() != kernel.len() {
-        let problem = format!("the input is {} and the weight {}", spelled(input), spelled(weight));
+        let problem = format!(
+            "the input is {} and the weight {}",
+            spelled(input),
+            spelled(weight)
+        );
         return Err(Stop::contradiction(problem));
     }
     let groups = u64::try_from(call.int_or("group", 1)).unwrap_or(0).max(1);
@@ -76,7 +82,10 @@ pub(crate) fn spatial(call: &Call) -> Result<Spatial, Stop> {
         )));
     }
     if let Some(stated) = call.ints("kernel_shape")
-        && !stated.iter().map(|k| u64::try_from(*k).unwrap_or(0)).eq(kernel.iter().copied())
+        && !stated
+            .iter()
+            .map(|k| u64::try_from(*k).unwrap_or(0))
+            .eq(kernel.iter().copied())
     {
         return Err(Stop::contradiction(format!(
             "kernel_shape is {stated:?} and the weight {}",
@@ -155,7 +164,9 @@ fn slid(call: &Call, size: &[u64], kernel: &[u64]) -> Result<Vec<u64>, Stop> {
             .checked_mul(dilation)
             .and_then(|reach| reach.checked_add(1))
             .ok_or(Stop::Overflow)?;
-        let padded = size.checked_add_signed(before).and_then(|size| size.checked_add_signed(after));
+        let padded = size
+            .checked_add_signed(before)
+            .and_then(|size| size.checked_add_signed(after));
         let padded = padded.ok_or_else(|| Stop::contradiction("its pads crop more than there is"))?;
         let Some(room) = padded.checked_sub(reach) else {
             return Err(Stop::contradiction(format!(
@@ -180,7 +191,9 @@ fn slid(call: &Call, size: &[u64], kernel: &[u64]) -> Result<Vec<u64>, Stop> {
 fn transposed(call: &Call, size: &[u64], kernel: &[u64]) -> Result<Vec<u64>, Stop> {
     let axes = size.len();
     if let Some(stated) = call.ints("output_shape") {
-        let spatial = stated.get(stated.len().saturating_sub(axes)..).unwrap_or_default();
+        let spatial = stated
+            .get(stated.len().saturating_sub(axes)..)
+            .unwrap_or_default();
         let dims: Option<Vec<u64>> = spatial.iter().map(|dim| u64::try_from(*dim).ok()).collect();
         return match dims {
             Some(dims) if dims.len() == axes => Ok(dims),
@@ -192,27 +205,35 @@ fn transposed(call: &Call, size: &[u64], kernel: &[u64]) -> Result<Vec<u64>, Sto
     let extra = per_axis(call, "output_padding", axes, 0)?;
     let pads = pads(call, axes)?;
     let auto = call.text("auto_pad").unwrap_or("NOTSET");
-    let each = size.iter().zip(kernel).zip(strides).zip(dilations).zip(pads).zip(extra);
-    each.map(|(((((size, kernel), stride), dilation), (before, after)), extra)| {
-        if matches!(auto, "SAME_UPPER" | "SAME_LOWER") {
-            return size.checked_mul(stride).ok_or(Stop::Overflow);
-        }
-        if *size == 0 || *kernel == 0 {
-            return Err(Stop::contradiction("its input or kernel is empty"));
-        }
-        let (before, after) = if auto == "VALID" { (0, 0) } else { (before, after) };
-        let reach = (kernel - 1).checked_mul(dilation).ok_or(Stop::Overflow)?;
-        let whole = (size - 1)
-            .checked_mul(stride)
-            .and_then(|whole| whole.checked_add(reach))
-            .and_then(|whole| whole.checked_add(1))
-            .and_then(|whole| whole.checked_add(extra))
-            .ok_or(Stop::Overflow)?;
-        let cropped = whole
-            .checked_add_signed(-before)
-            .and_then(|whole| whole.checked_add_signed(-after));
-        cropped.ok_or_else(|| Stop::contradiction("its pads crop more than there is"))
-    })
+    let each = size
+        .iter()
+        .zip(kernel)
+        .zip(strides)
+        .zip(dilations)
+        .zip(pads)
+        .zip(extra);
+    each.map(
+        |(((((size, kernel), stride), dilation), (before, after)), extra)| {
+            if matches!(auto, "SAME_UPPER" | "SAME_LOWER") {
+                return size.checked_mul(stride).ok_or(Stop::Overflow);
+            }
+            if *size == 0 || *kernel == 0 {
+                return Err(Stop::contradiction("its input or kernel is empty"));
+            }
+            let (before, after) = if auto == "VALID" { (0, 0) } else { (before, after) };
+            let reach = (kernel - 1).checked_mul(dilation).ok_or(Stop::Overflow)?;
+            let whole = (size - 1)
+                .checked_mul(stride)
+                .and_then(|whole| whole.checked_add(reach))
+                .and_then(|whole| whole.checked_add(1))
+                .and_then(|whole| whole.checked_add(extra))
+                .ok_or(Stop::Overflow)?;
+            let cropped = whole
+                .checked_add_signed(-before)
+                .and_then(|whole| whole.checked_add_signed(-after));
+            cropped.ok_or_else(|| Stop::contradiction("its pads crop more than there is"))
+        },
+    )
     .collect()
 }
 
@@ -233,7 +254,11 @@ fn pool(call: &Call) -> Result<Vec<Value>, Stop> {
 
 fn global_pool(call: &Call) -> Result<Vec<Value>, Stop> {
     let dims = call.dims(0, 2)?;
-    let out: Vec<u64> = dims.iter().enumerate().map(|(at, dim)| if at < 2 { *dim } else { 1 }).collect();
+    let out: Vec<u64> = dims
+        .iter()
+        .enumerate()
+        .map(|(at, dim)| if at < 2 { *dim } else { 1 })
+        .collect();
     call.one(out, call.element(0))
 }
 

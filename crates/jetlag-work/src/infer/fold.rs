@@ -59,7 +59,9 @@ fn cast(data: &Data, element: Element) -> Data {
         Data::Ints(values) if is_bool => Data::Ints(values.iter().map(|v| (*v != 0).into()).collect()),
         Data::Floats(values) if is_bool => Data::Ints(values.iter().map(|v| (*v != 0.0).into()).collect()),
         Data::Ints(values) if element.is_float() => Data::Floats(values.iter().map(|v| *v as f64).collect()),
-        Data::Floats(values) if element.is_integer() => Data::Ints(values.iter().map(|v| *v as i64).collect()),
+        Data::Floats(values) if element.is_integer() => {
+            Data::Ints(values.iter().map(|v| *v as i64).collect())
+        }
         data => data.clone(),
     }
 }
@@ -67,12 +69,16 @@ fn cast(data: &Data, element: Element) -> Data {
 /// The elements of `data` at these places.
 fn at_places(data: &Data, places: impl Iterator<Item = Option<usize>>) -> Option<Data> {
     Some(match data {
-        Data::Ints(values) => {
-            Data::Ints(places.map(|place| values.get(place?).copied()).collect::<Option<_>>()?)
-        }
-        Data::Floats(values) => {
-            Data::Floats(places.map(|place| values.get(place?).copied()).collect::<Option<_>>()?)
-        }
+        Data::Ints(values) => Data::Ints(
+            places
+                .map(|place| values.get(place?).copied())
+                .collect::<Option<_>>()?,
+        ),
+        Data::Floats(values) => Data::Floats(
+            places
+                .map(|place| values.get(place?).copied())
+                .collect::<Option<_>>()?,
+        ),
     })
 }
 
@@ -100,7 +106,11 @@ fn place(index: &[usize], dims: &[u64]) -> Option<usize> {
 /// Where an index lies in a tensor that is stretched to its shape.
 fn stretched(index: &[usize], dims: &[u64]) -> Option<usize> {
     let own = index.get(index.len().checked_sub(dims.len())?..)?;
-    let own: Vec<usize> = own.iter().zip(dims).map(|(at, dim)| if *dim == 1 { 0 } else { *at }).collect();
+    let own: Vec<usize> = own
+        .iter()
+        .zip(dims)
+        .map(|(at, dim)| if *dim == 1 { 0 } else { *at })
+        .collect();
     place(&own, dims)
 }
 
@@ -146,7 +156,11 @@ fn picked(call: &Call, dims: &[u64]) -> Option<Data> {
         }
         "Transpose" => {
             let order: Vec<usize> = match call.ints("perm") {
-                Some(order) => order.iter().map(|at| call.axis(*at, from.len())).collect::<Result<_, Stop>>().ok()?,
+                Some(order) => order
+                    .iter()
+                    .map(|at| call.axis(*at, from.len()))
+                    .collect::<Result<_, Stop>>()
+                    .ok()?,
                 None => (0..from.len()).rev().collect(),
             };
             at_places(
@@ -163,7 +177,11 @@ fn picked(call: &Call, dims: &[u64]) -> Option<Data> {
         "Tile" => at_places(
             data,
             indices(dims).map(|index| {
-                let index: Vec<usize> = index.iter().zip(from).map(|(at, dim)| at % (*dim).max(1) as usize).collect();
+                let index: Vec<usize> = index
+                    .iter()
+                    .zip(from)
+                    .map(|(at, dim)| at % (*dim).max(1) as usize)
+                    .collect();
                 place(&index, from)
             }),
         ),
@@ -176,7 +194,11 @@ fn concat(call: &Call) -> Option<Data> {
     if call.shape(0).ok()?.rank() != 1 {
         return None;
     }
-    let parts: Vec<&Data> = call.inputs.iter().map(|input| (*input)?.data.as_ref()).collect::<Option<_>>()?;
+    let parts: Vec<&Data> = call
+        .inputs
+        .iter()
+        .map(|input| (*input)?.data.as_ref())
+        .collect::<Option<_>>()?;
     let is_float = parts.iter().any(|part| matches!(part, Data::Floats(_)));
     if is_float {
         let floats = parts.iter().flat_map(|part| match part {
@@ -231,10 +253,14 @@ fn binary(call: &Call, dims: &[u64]) -> Option<Data> {
     }
     let (a, b) = (a.as_floats()?, b.as_floats()?);
     let both = indices(dims).map(|index| {
-        Some((*a.get(stretched(&index, shape_a)?)?, *b.get(stretched(&index, shape_b)?)?))
+        Some((
+            *a.get(stretched(&index, shape_a)?)?,
+            *b.get(stretched(&index, shape_b)?)?,
+        ))
     });
     let both = both.collect::<Option<Vec<(f64, f64)>>>()?;
-    let compared = |holds: fn(f64, f64) -> bool| Data::Ints(both.iter().map(|(a, b)| holds(*a, *b).into()).collect());
+    let compared =
+        |holds: fn(f64, f64) -> bool| Data::Ints(both.iter().map(|(a, b)| holds(*a, *b).into()).collect());
     let computed = |make: fn(f64, f64) -> f64| Data::Floats(both.iter().map(|(a, b)| make(*a, *b)).collect());
     Some(match operator {
         "Add" => computed(|a, b| a + b),
@@ -258,7 +284,13 @@ fn whole(operator: &str, a: i64, b: i64, is_fmod: bool) -> Option<i64> {
         "Mul" => a.checked_mul(b),
         "Div" => a.checked_div(b),
         "Mod" if is_fmod => a.checked_rem(b),
-        "Mod" => a.checked_rem(b).map(|rest| if rest != 0 && (rest < 0) != (b < 0) { rest + b } else { rest }),
+        "Mod" => a.checked_rem(b).map(|rest| {
+            if rest != 0 && (rest < 0) != (b < 0) {
+                rest + b
+            } else {
+                rest
+            }
+        }),
         "Pow" => a.checked_pow(u32::try_from(b).ok()?),
         "Equal" => Some((a == b).into()),
         "Less" => Some((a < b).into()),
@@ -287,7 +319,10 @@ fn variadic(call: &Call, dims: &[u64]) -> Option<Data> {
         all = Some(match all {
             None => here,
             Some(all) => {
-                let both = all.iter().zip(&here).map(|(a, b)| choose(call.operator(), *a, *b));
+                let both = all
+                    .iter()
+                    .zip(&here)
+                    .map(|(a, b)| choose(call.operator(), *a, *b));
                 both.collect::<Option<_>>()?
             }
         });
@@ -300,7 +335,9 @@ fn select(call: &Call, dims: &[u64]) -> Option<Data> {
     let shape = &call.shape(0).ok()?.dims;
     let (a, b) = (call.input(1)?, call.input(2)?);
     let (shape_a, shape_b) = (&call.shape(1).ok()?.dims, &call.shape(2).ok()?.dims);
-    let (Some(Data::Ints(a)), Some(Data::Ints(b))) = (&a.data, &b.data) else { return None };
+    let (Some(Data::Ints(a)), Some(Data::Ints(b))) = (&a.data, &b.data) else {
+        return None;
+    };
     let each = indices(dims).map(|index| match *which.get(stretched(&index, shape)?)? {
         0 => b.get(stretched(&index, shape_b)?).copied(),
         _ => a.get(stretched(&index, shape_a)?).copied(),
@@ -341,8 +378,12 @@ fn unary(operator: &str, data: &Data) -> Option<Data> {
 fn reduce(operator: &str, data: &Data) -> Option<Data> {
     let Data::Ints(values) = data else { return None };
     let reduced = match operator {
-        "ReduceProd" => values.iter().try_fold(1_i64, |all, value| all.checked_mul(*value))?,
-        "ReduceSum" => values.iter().try_fold(0_i64, |all, value| all.checked_add(*value))?,
+        "ReduceProd" => values
+            .iter()
+            .try_fold(1_i64, |all, value| all.checked_mul(*value))?,
+        "ReduceSum" => values
+            .iter()
+            .try_fold(0_i64, |all, value| all.checked_add(*value))?,
         "ReduceMax" => *values.iter().max()?,
         _ => *values.iter().min()?,
     };
@@ -350,14 +391,22 @@ fn reduce(operator: &str, data: &Data) -> Option<Data> {
 }
 
 fn split(call: &Call, outputs: &mut [Value]) {
-    let Some(data) = call.input(0).and_then(|input| input.data.as_ref()) else { return };
+    let Some(data) = call.input(0).and_then(|input| input.data.as_ref()) else {
+        return;
+    };
     if !matches!(call.shape(0), Ok(shape) if shape.rank() == 1) {
         return;
     }
     let mut from = 0_usize;
     for output in outputs {
         let Ok(shape) = &output.shape else { return };
-        let Some(length) = shape.dims.first().and_then(|length| usize::try_from(*length).ok()) else { return };
+        let Some(length) = shape
+            .dims
+            .first()
+            .and_then(|length| usize::try_from(*length).ok())
+        else {
+            return;
+        };
         output.data = at_places(data, (from..from.saturating_add(length)).map(Some));
         from = from.saturating_add(length);
     }

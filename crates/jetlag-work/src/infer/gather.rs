@@ -9,11 +9,13 @@ use crate::value::{Shape, Value};
 pub(super) fn infer(call: &Call) -> Made {
     Some(match call.operator() {
         "Gather" => gather(call),
-        "GatherElements" => call.shape(1).and_then(|indices| call.one(indices.dims.clone(), call.element(0))),
+        "GatherElements" => call
+            .shape(1)
+            .and_then(|indices| call.one(indices.dims.clone(), call.element(0))),
         "GatherND" => gather_nd(call),
-        "Scatter" | "ScatterElements" | "ScatterND" | "TensorScatter" => {
-            call.shape(0).and_then(|data| call.one(data.dims.clone(), call.element(0)))
-        }
+        "Scatter" | "ScatterElements" | "ScatterND" | "TensorScatter" => call
+            .shape(0)
+            .and_then(|data| call.one(data.dims.clone(), call.element(0))),
         "OneHot" => one_hot(call),
         "TopK" => top_k(call),
         "NonZero" => non_zero(call),
@@ -48,9 +50,10 @@ fn gather_nd(call: &Call) -> Result<Vec<Value>, Stop> {
         [kept @ .., last] => (usize::try_from(*last).unwrap_or(usize::MAX), kept),
         [] => return Err(Stop::contradiction("its indices are a scalar")),
     };
-    let rest = batch.checked_add(last).and_then(|from| data.get(from..)).ok_or_else(|| {
-        Stop::contradiction(format!("indices {} into {}", spelled(indices), spelled(data)))
-    })?;
+    let rest = batch
+        .checked_add(last)
+        .and_then(|from| data.get(from..))
+        .ok_or_else(|| Stop::contradiction(format!("indices {} into {}", spelled(indices), spelled(data))))?;
     let mut dims = kept.to_vec();
     dims.extend(rest);
     call.one(dims, call.element(0))
@@ -58,7 +61,10 @@ fn gather_nd(call: &Call) -> Result<Vec<Value>, Stop> {
 
 fn one_hot(call: &Call) -> Result<Vec<Value>, Stop> {
     let indices = &call.shape(0)?.dims;
-    let depth = call.require(1)?.as_floats().and_then(|depth| depth.first().copied());
+    let depth = call
+        .require(1)?
+        .as_floats()
+        .and_then(|depth| depth.first().copied());
     let depth = depth.ok_or_else(|| Stop::unknown("its depth is computed from data"))?;
     let mut dims = indices.clone();
     let axis = call.axis(call.int_or("axis", -1), indices.len() + 1)?;
@@ -101,7 +107,9 @@ fn non_zero(call: &Call) -> Result<Vec<Value>, Stop> {
 
 /// Where the numbers of a tensor are not zero: old exporters compute indices so.
 fn places(dims: &[u64], numbers: &[f64], call: &Call) -> Value {
-    let found: Vec<usize> = (0..numbers.len()).filter(|at| numbers.get(*at) != Some(&0.0)).collect();
+    let found: Vec<usize> = (0..numbers.len())
+        .filter(|at| numbers.get(*at) != Some(&0.0))
+        .collect();
     let mut table = Vec::new();
     let mut below: u64 = dims.iter().product();
     for dim in dims {

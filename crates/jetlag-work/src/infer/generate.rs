@@ -46,7 +46,11 @@ fn constant(call: &Call) -> Result<Vec<Value>, Stop> {
         made(&[], Element::Int64, Some(Data::Ints(vec![value])))
     } else if let Some(attribute) = list("value_ints") {
         let length = attribute.ints.len() as u64;
-        made(&[length], Element::Int64, Some(Data::Ints(attribute.ints.clone())))
+        made(
+            &[length],
+            Element::Int64,
+            Some(Data::Ints(attribute.ints.clone())),
+        )
     } else if let Some(value) = list("value_float").and_then(|attribute| attribute.float) {
         made(&[], Element::Float, Some(Data::Floats(vec![value.into()])))
     } else if let Some(attribute) = list("value_floats") {
@@ -69,7 +73,9 @@ fn sizes(shape: &[i64]) -> Result<Vec<u64>, Stop> {
 
 fn constant_of_shape(call: &Call) -> Result<Vec<Value>, Stop> {
     let dims = sizes(&call.setting("shape", 0)?.unwrap_or_default())?;
-    let element = call.tensor("value").map_or(Element::Float, |tensor| tensor.element);
+    let element = call
+        .tensor("value")
+        .map_or(Element::Float, |tensor| tensor.element);
     call.one(dims, element)
 }
 
@@ -92,7 +98,10 @@ fn shape(call: &Call) -> Result<Vec<Value>, Stop> {
     let shape = call.shape(0)?;
     let rank = shape.rank() as i64;
     let place = |at: i64| (if at < 0 { at + rank } else { at }).clamp(0, rank) as usize;
-    let (start, end) = (place(call.int_or("start", 0)), place(call.int("end").unwrap_or(rank)));
+    let (start, end) = (
+        place(call.int_or("start", 0)),
+        place(call.int("end").unwrap_or(rank)),
+    );
     let dims = shape.dims.get(start..end.max(start)).unwrap_or_default();
     let dims: Result<Vec<i64>, _> = dims.iter().map(|dim| i64::try_from(*dim)).collect();
     let mut value = Value::ints(dims.map_err(|_| Stop::Overflow)?);
@@ -113,7 +122,9 @@ fn range(call: &Call) -> Result<Vec<Value>, Stop> {
     let (start, limit, step) = (number(0)?, number(1)?, number(2)?);
     let length = ((limit - start) / step).ceil().max(0.0);
     if !length.is_finite() || length > 1e15 {
-        return Err(Stop::contradiction(format!("from {start} to {limit} by {step} has no end")));
+        return Err(Stop::contradiction(format!(
+            "from {start} to {limit} by {step} has no end"
+        )));
     }
     call.one([length as u64], call.element(0))
 }

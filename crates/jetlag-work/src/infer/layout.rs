@@ -41,7 +41,12 @@ fn reshape(call: &Call) -> Result<Vec<Value>, Stop> {
             }
             0 if !keeps_zero => match from.get(at) {
                 Some(dim) => *dim,
-                None => return Err(Stop::contradiction(format!("{wanted:?} keeps a dimension that {} has not", spelled(from)))),
+                None => {
+                    return Err(Stop::contradiction(format!(
+                        "{wanted:?} keeps a dimension that {} has not",
+                        spelled(from)
+                    )));
+                }
             },
             dim => u64::try_from(dim).map_err(|_| Stop::contradiction(format!("{wanted:?} is no shape")))?,
         });
@@ -82,13 +87,21 @@ fn squeeze(call: &Call) -> Result<Vec<Value>, Stop> {
             for axis in axes {
                 let at = call.axis(axis, dims.len())?;
                 if dims[at] != 1 {
-                    return Err(Stop::contradiction(format!("axis {axis} of {} is not 1", spelled(dims))));
+                    return Err(Stop::contradiction(format!(
+                        "axis {axis} of {} is not 1",
+                        spelled(dims)
+                    )));
                 }
                 gone[at] = true;
             }
         }
     }
-    let kept: Vec<u64> = dims.iter().zip(gone).filter(|(_, gone)| !gone).map(|(dim, _)| *dim).collect();
+    let kept: Vec<u64> = dims
+        .iter()
+        .zip(gone)
+        .filter(|(_, gone)| !gone)
+        .map(|(dim, _)| *dim)
+        .collect();
     call.one(kept, call.element(0))
 }
 
@@ -104,7 +117,9 @@ fn unsqueeze(call: &Call) -> Result<Vec<Value>, Stop> {
         }
     }
     let mut old = dims.iter();
-    let made = new.iter().map(|new| if *new { Some(1) } else { old.next().copied() });
+    let made = new
+        .iter()
+        .map(|new| if *new { Some(1) } else { old.next().copied() });
     let made: Option<Vec<u64>> = made.collect();
     call.one(made.unwrap_or_default(), call.element(0))
 }
@@ -123,7 +138,10 @@ fn transpose(call: &Call) -> Result<Vec<Value>, Stop> {
         made.push(dims[at]);
     }
     if made.len() != dims.len() || seen.contains(&false) {
-        return Err(Stop::contradiction(format!("perm {order:?} is no order of {}", spelled(dims))));
+        return Err(Stop::contradiction(format!(
+            "perm {order:?} is no order of {}",
+            spelled(dims)
+        )));
     }
     call.one(made, call.element(0))
 }
@@ -164,11 +182,15 @@ fn split(call: &Call) -> Result<Vec<Value>, Stop> {
                 return Err(Stop::contradiction(format!("it splits into {count} parts")));
             }
             let each = whole.div_ceil(count);
-            (0..count).map(|at| each.min(whole.saturating_sub(at * each))).collect()
+            (0..count)
+                .map(|at| each.min(whole.saturating_sub(at * each)))
+                .collect()
         }
     };
     if parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(*part)) != Some(whole) {
-        return Err(Stop::contradiction(format!("parts of {parts:?} do not make {whole}")));
+        return Err(Stop::contradiction(format!(
+            "parts of {parts:?} do not make {whole}"
+        )));
     }
     let part = |size: &u64| {
         let mut dims = dims.to_vec();
@@ -189,7 +211,9 @@ pub(super) fn slices(call: &Call) -> Result<Vec<(usize, i64, i64, i64)>, Stop> {
     };
     let steps = call.setting("steps", 4)?.unwrap_or_else(|| vec![1; starts.len()]);
     if starts.len() != ends.len() || starts.len() != axes.len() || starts.len() != steps.len() {
-        return Err(Stop::contradiction("its starts, ends, axes and steps differ in number"));
+        return Err(Stop::contradiction(
+            "its starts, ends, axes and steps differ in number",
+        ));
     }
     let each = starts.iter().zip(ends).zip(axes).zip(steps);
     each.map(|(((start, end), axis), step)| {
@@ -236,17 +260,28 @@ fn pad(call: &Call) -> Result<Vec<Value>, Stop> {
         None => call.ints("paddings").unwrap_or_default().to_vec(),
     };
     let axes = match call.setting("axes", 3)? {
-        Some(axes) => axes.iter().map(|axis| call.axis(*axis, dims.len())).collect::<Result<Vec<_>, _>>()?,
+        Some(axes) => axes
+            .iter()
+            .map(|axis| call.axis(*axis, dims.len()))
+            .collect::<Result<Vec<_>, _>>()?,
         None => (0..dims.len()).collect(),
     };
     if pads.len() != 2 * axes.len() {
-        return Err(Stop::contradiction(format!("{} pads for {} axes", pads.len(), axes.len())));
+        return Err(Stop::contradiction(format!(
+            "{} pads for {} axes",
+            pads.len(),
+            axes.len()
+        )));
     }
     let (before, after) = pads.split_at(axes.len());
     for ((at, before), after) in axes.iter().zip(before).zip(after) {
         let size = i128::from(dims[*at]) + i128::from(*before) + i128::from(*after);
         dims[*at] = match size {
-            ..0 => return Err(Stop::contradiction(format!("pads {pads:?} crop more than there is"))),
+            ..0 => {
+                return Err(Stop::contradiction(format!(
+                    "pads {pads:?} crop more than there is"
+                )));
+            }
             _ => u64::try_from(size).map_err(|_| Stop::Overflow)?,
         };
     }
@@ -268,7 +303,11 @@ fn tile(call: &Call) -> Result<Vec<Value>, Stop> {
         repeats[at] = times;
     }
     if repeats.len() != dims.len() {
-        return Err(Stop::contradiction(format!("{} repeats of {}", repeats.len(), spelled(&dims))));
+        return Err(Stop::contradiction(format!(
+            "{} repeats of {}",
+            repeats.len(),
+            spelled(&dims)
+        )));
     }
     for (dim, times) in dims.iter_mut().zip(&repeats) {
         let times = u64::try_from(*times).map_err(|_| Stop::contradiction("a repeat is negative"))?;
@@ -296,7 +335,9 @@ fn blocks(call: &Call, is_to_space: bool) -> Result<Vec<Value>, Stop> {
     };
     if !fits {
         let shape = spelled(&[batch, channels, height, width]);
-        return Err(Stop::contradiction(format!("{shape} does not divide into blocks of {block}")));
+        return Err(Stop::contradiction(format!(
+            "{shape} does not divide into blocks of {block}"
+        )));
     }
     let more = |size: u64, by: u64| size.checked_mul(by).ok_or(Stop::Overflow);
     let dims = match is_to_space {
@@ -314,7 +355,11 @@ fn center_crop_pad(call: &Call) -> Result<Vec<Value>, Stop> {
         None => (0..dims.len() as i64).collect(),
     };
     if axes.len() != sizes.len() {
-        return Err(Stop::contradiction(format!("{} sizes for {} axes", sizes.len(), axes.len())));
+        return Err(Stop::contradiction(format!(
+            "{} sizes for {} axes",
+            sizes.len(),
+            axes.len()
+        )));
     }
     for (axis, size) in axes.iter().zip(sizes) {
         let at = call.axis(*axis, dims.len())?;

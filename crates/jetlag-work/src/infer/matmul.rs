@@ -53,7 +53,9 @@ pub(crate) fn terms(one: &[u64], other: &[u64]) -> Result<Terms, Stop> {
 
 fn matmul(call: &Call, one: usize, other: usize, element: Element) -> Result<Vec<Value>, Stop> {
     let (one, other) = (&call.shape(one)?.dims, &call.shape(other)?.dims);
-    let Terms { batch, rows, columns, .. } = terms(one, other)?;
+    let Terms {
+        batch, rows, columns, ..
+    } = terms(one, other)?;
     let mut dims = batch;
     if one.len() > 1 {
         dims.push(rows);
@@ -69,7 +71,9 @@ fn gemm(call: &Call) -> Result<Vec<Value>, Stop> {
         let dims = call.dims(at, 1)?;
         let [rows, columns] = *dims else {
             // Old versions took what follows the first axis as one.
-            let [first, rest @ ..] = dims else { return Err(Stop::contradiction("a scalar is no matrix")) };
+            let [first, rest @ ..] = dims else {
+                return Err(Stop::contradiction("a scalar is no matrix"));
+            };
             return Ok([*first, crate::call::size(rest)?]);
         };
         Ok(match call.int_or(name, 0) {
@@ -89,7 +93,9 @@ fn gemm(call: &Call) -> Result<Vec<Value>, Stop> {
         && broadcast(&added.dims, &[rows, columns])? != [rows, columns]
     {
         let found = spelled(&added.dims);
-        return Err(Stop::contradiction(format!("{found} cannot be added to {rows}x{columns}")));
+        return Err(Stop::contradiction(format!(
+            "{found} cannot be added to {rows}x{columns}"
+        )));
     }
     call.one([rows, columns], call.element(0))
 }
@@ -130,7 +136,9 @@ pub(crate) fn equation(call: &Call) -> Result<(Sizes, Vec<String>), Stop> {
             *count.entry(letter.clone()).or_default() += 1;
             let size = sizes.entry(letter).or_insert(1);
             if *size != *dim && *size != 1 && *dim != 1 {
-                return Err(Stop::contradiction(format!("`{text}` has a letter of {size} and of {dim}")));
+                return Err(Stop::contradiction(format!(
+                    "`{text}` has a letter of {size} and of {dim}"
+                )));
             }
             *size = (*size).max(*dim);
             if *dim == 0 {
@@ -144,7 +152,9 @@ pub(crate) fn equation(call: &Call) -> Result<(Sizes, Vec<String>), Stop> {
             letters(right, named + ellipsis)?
         }
         None => {
-            let once = count.iter().filter(|(letter, count)| letter.starts_with('.') || **count == 1);
+            let once = count
+                .iter()
+                .filter(|(letter, count)| letter.starts_with('.') || **count == 1);
             once.map(|(letter, _)| letter.clone()).collect()
         }
     };
@@ -157,11 +167,19 @@ fn letters(term: &str, rank: usize) -> Result<Vec<String>, Stop> {
     let misfit = || Stop::contradiction(format!("`{term}` does not name {rank} dimensions"));
     let Some((before, after)) = term.split_once("...") else {
         let letters = each(term);
-        return if letters.len() == rank { Ok(letters) } else { Err(misfit()) };
+        return if letters.len() == rank {
+            Ok(letters)
+        } else {
+            Err(misfit())
+        };
     };
     let (mut letters, after) = (each(before), each(after));
     let hidden = rank.checked_sub(letters.len() + after.len()).ok_or_else(misfit)?;
-    letters.extend((0..hidden).rev().map(|at| format!(".{:02}", 99_usize.saturating_sub(at))));
+    letters.extend(
+        (0..hidden)
+            .rev()
+            .map(|at| format!(".{:02}", 99_usize.saturating_sub(at))),
+    );
     letters.extend(after);
     Ok(letters)
 }

@@ -5,8 +5,8 @@ use crate::value::Value;
 
 pub(super) fn infer(call: &Call) -> Result<Vec<Value>, Stop> {
     match call.operator() {
-        "Gelu" | "FastGelu" | "BiasGelu" | "QuickGelu" | "QLinearSigmoid" | "QLinearLeakyRelu" | "QLinearSoftmax"
-        | "QuantizeLinear" | "RotaryEmbedding" => same(call),
+        "Gelu" | "FastGelu" | "BiasGelu" | "QuickGelu" | "QLinearSigmoid" | "QLinearLeakyRelu"
+        | "QLinearSoftmax" | "QuantizeLinear" | "RotaryEmbedding" => same(call),
         "DequantizeLinear" => call.one(call.shape(0)?.dims.clone(), call.element(1)),
         "SkipLayerNormalization" | "SkipSimplifiedLayerNormalization" | "SimplifiedLayerNormalization" => {
             let mut made = same(call)?;
@@ -18,9 +18,10 @@ pub(super) fn infer(call: &Call) -> Result<Vec<Value>, Stop> {
         "FusedConv" => super::conv::infer(call).unwrap_or_else(|| same(call)),
         "FusedGemm" => super::matmul::infer(call).unwrap_or_else(|| same(call)),
         "FusedMatMul" => fused_matmul(call),
-        "QLinearAdd" | "QLinearMul" => {
-            call.one(broadcast(&call.shape(0)?.dims, &call.shape(3)?.dims)?, call.element(0))
-        }
+        "QLinearAdd" | "QLinearMul" => call.one(
+            broadcast(&call.shape(0)?.dims, &call.shape(3)?.dims)?,
+            call.element(0),
+        ),
         "MatMulNBits" => n_bits(call),
         "Attention" | "MultiHeadAttention" | "GroupQueryAttention" => Err(Stop::operator(format!(
             "{} of com.microsoft is not known here; export with ONNX's own operators",

@@ -67,7 +67,10 @@ fn standard(call: &Call) -> Result<Vec<Value>, Stop> {
             return made;
         }
     }
-    Err(Stop::operator(format!("the operator {} is not known here", call.operator())))
+    Err(Stop::operator(format!(
+        "the operator {} is not known here",
+        call.operator()
+    )))
 }
 
 /// What a family says of a node; none where it is another family's.

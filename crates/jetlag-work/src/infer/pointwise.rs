@@ -9,15 +9,75 @@ use crate::value::Value;
 pub(crate) fn is_unary(operator: &str) -> bool {
     matches!(
         operator,
-        "Abs" | "Acos" | "Acosh" | "Asin" | "Asinh" | "Atan" | "Atanh" | "Bernoulli" | "BitwiseNot" | "Cast"
-            | "CastLike" | "Ceil" | "Celu" | "Clip" | "Cos" | "Cosh" | "CumSum" | "CumProd" | "DequantizeLinear" | "Dropout"
-            | "Elu" | "Erf" | "Exp" | "Floor" | "Gelu" | "Hardmax" | "HardSigmoid" | "HardSwish" | "Identity"
-            | "InstanceNormalization" | "IsInf" | "IsNaN" | "GroupNormalization" | "LRN" | "LeakyRelu" | "Log"
-            | "LogSoftmax" | "LpNormalization" | "MeanVarianceNormalization" | "Mish" | "Neg" | "Not"
-            | "QuantizeLinear" | "Reciprocal" | "Relu" | "ReverseSequence" | "Round" | "RotaryEmbedding"
-            | "RMSNormalization" | "Selu" | "Shrink" | "Sigmoid" | "Sign" | "Sin" | "Sinh" | "Softmax" | "Softplus"
-            | "Softsign" | "Sqrt" | "Swish" | "Tan" | "Tanh" | "ThresholdedRelu" | "Trilu" | "ScaledTanh" | "ParametricSoftplus"
-            | "ImageScaler" | "Scale" | "Affine"
+        "Abs"
+            | "Acos"
+            | "Acosh"
+            | "Asin"
+            | "Asinh"
+            | "Atan"
+            | "Atanh"
+            | "Bernoulli"
+            | "BitwiseNot"
+            | "Cast"
+            | "CastLike"
+            | "Ceil"
+            | "Celu"
+            | "Clip"
+            | "Cos"
+            | "Cosh"
+            | "CumSum"
+            | "CumProd"
+            | "DequantizeLinear"
+            | "Dropout"
+            | "Elu"
+            | "Erf"
+            | "Exp"
+            | "Floor"
+            | "Gelu"
+            | "Hardmax"
+            | "HardSigmoid"
+            | "HardSwish"
+            | "Identity"
+            | "InstanceNormalization"
+            | "IsInf"
+            | "IsNaN"
+            | "GroupNormalization"
+            | "LRN"
+            | "LeakyRelu"
+            | "Log"
+            | "LogSoftmax"
+            | "LpNormalization"
+            | "MeanVarianceNormalization"
+            | "Mish"
+            | "Neg"
+            | "Not"
+            | "QuantizeLinear"
+            | "Reciprocal"
+            | "Relu"
+            | "ReverseSequence"
+            | "Round"
+            | "RotaryEmbedding"
+            | "RMSNormalization"
+            | "Selu"
+            | "Shrink"
+            | "Sigmoid"
+            | "Sign"
+            | "Sin"
+            | "Sinh"
+            | "Softmax"
+            | "Softplus"
+            | "Softsign"
+            | "Sqrt"
+            | "Swish"
+            | "Tan"
+            | "Tanh"
+            | "ThresholdedRelu"
+            | "Trilu"
+            | "ScaledTanh"
+            | "ParametricSoftplus"
+            | "ImageScaler"
+            | "Scale"
+            | "Affine"
     )
 }
 
@@ -25,8 +85,25 @@ pub(crate) fn is_unary(operator: &str) -> bool {
 pub(crate) fn is_binary(operator: &str) -> bool {
     matches!(
         operator,
-        "Add" | "And" | "BitShift" | "BitwiseAnd" | "BitwiseOr" | "BitwiseXor" | "Div" | "Equal" | "Greater"
-            | "GreaterOrEqual" | "Less" | "LessOrEqual" | "Mod" | "Mul" | "Or" | "PRelu" | "Pow" | "Sub" | "Xor"
+        "Add"
+            | "And"
+            | "BitShift"
+            | "BitwiseAnd"
+            | "BitwiseOr"
+            | "BitwiseXor"
+            | "Div"
+            | "Equal"
+            | "Greater"
+            | "GreaterOrEqual"
+            | "Less"
+            | "LessOrEqual"
+            | "Mod"
+            | "Mul"
+            | "Or"
+            | "PRelu"
+            | "Pow"
+            | "Sub"
+            | "Xor"
     )
 }
 
@@ -83,7 +160,9 @@ fn binary(call: &Call) -> Result<Vec<Value>, Stop> {
         _ => broadcast(one, other)?,
     };
     let element = match call.operator() {
-        "And" | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "Or" | "Xor" => Element::Bool,
+        "And" | "Equal" | "Greater" | "GreaterOrEqual" | "Less" | "LessOrEqual" | "Or" | "Xor" => {
+            Element::Bool
+        }
         _ => call.element(0),
     };
     call.one(dims, element)
@@ -122,7 +201,10 @@ fn layer_normalization(call: &Call) -> Result<Vec<Value>, Stop> {
     let dims = &call.shape(0)?.dims;
     let axis = call.axis(call.int_or("axis", -1), dims.len().max(1))?;
     let mut made = call.one(dims.clone(), call.element(0))?;
-    let kept = dims.iter().enumerate().map(|(at, dim)| if at < axis { *dim } else { 1 });
+    let kept = dims
+        .iter()
+        .enumerate()
+        .map(|(at, dim)| if at < axis { *dim } else { 1 });
     let statistics: Vec<u64> = kept.collect();
     for _ in 1..call.node.outputs.len() {
         made.extend(call.one(statistics.clone(), Element::Float)?);

@@ -25,16 +25,24 @@ fn resize(call: &Call) -> Result<Vec<Value>, Stop> {
     let is_old = call.operator() == "Upsample" || call.opset == 10;
     let (scales_at, sizes_at) = if is_old { (1, usize::MAX) } else { (2, 3) };
     let is_there = |at: usize| {
-        call.input(at).filter(|value| !matches!(&value.shape, Ok(shape) if shape.dims == [0]))
+        call.input(at)
+            .filter(|value| !matches!(&value.shape, Ok(shape) if shape.dims == [0]))
     };
     let axes = match call.ints("axes") {
-        Some(axes) => axes.iter().map(|axis| call.axis(*axis, dims.len())).collect::<Result<Vec<_>, _>>()?,
+        Some(axes) => axes
+            .iter()
+            .map(|axis| call.axis(*axis, dims.len()))
+            .collect::<Result<Vec<_>, _>>()?,
         None => (0..dims.len()).collect(),
     };
     let mut made = dims.clone();
     let computed = || Stop::unknown("its sizes are computed from data");
     let misfit = |count: usize| {
-        Stop::contradiction(format!("{count} sizes or scales for {} axes of {}", axes.len(), spelled(dims)))
+        Stop::contradiction(format!(
+            "{count} sizes or scales for {} axes of {}",
+            axes.len(),
+            spelled(dims)
+        ))
     };
     if let Some(sizes) = is_there(sizes_at) {
         let sizes = sizes.as_ints().ok_or_else(computed)?;
@@ -43,7 +51,10 @@ fn resize(call: &Call) -> Result<Vec<Value>, Stop> {
         }
         let wanted: Option<Vec<u64>> = sizes.iter().map(|size| u64::try_from(*size).ok()).collect();
         let wanted = wanted.ok_or_else(|| Stop::contradiction("a size is negative"))?;
-        let ratios = axes.iter().zip(&wanted).map(|(at, size)| *size as f64 / dims[*at].max(1) as f64);
+        let ratios = axes
+            .iter()
+            .zip(&wanted)
+            .map(|(at, size)| *size as f64 / dims[*at].max(1) as f64);
         let ratio = match call.text("keep_aspect_ratio_policy") {
             Some("not_larger") => ratios.fold(f64::INFINITY, f64::min),
             Some("not_smaller") => ratios.fold(0.0, f64::max),
@@ -59,7 +70,10 @@ fn resize(call: &Call) -> Result<Vec<Value>, Stop> {
         }
         return call.one(made, call.element(0));
     }
-    let scales = match call.attribute("scales").filter(|scales| !scales.floats.is_empty()) {
+    let scales = match call
+        .attribute("scales")
+        .filter(|scales| !scales.floats.is_empty())
+    {
         Some(scales) => scales.floats.iter().map(|scale| f64::from(*scale)).collect(),
         None => match is_there(scales_at) {
             Some(scales) => scales.as_floats().ok_or_else(computed)?,

@@ -24,7 +24,10 @@ fn one_int(call: &Call, name: &str, at: usize) -> Result<u64, Stop> {
 fn dft(call: &Call) -> Result<Vec<Value>, Stop> {
     let mut dims = call.dims(0, 2)?.to_vec();
     let axis = match call.input(2) {
-        Some(_) => call.setting("axis", 2)?.and_then(|axes| axes.first().copied()).unwrap_or(-2),
+        Some(_) => call
+            .setting("axis", 2)?
+            .and_then(|axes| axes.first().copied())
+            .unwrap_or(-2),
         None => call.int_or("axis", if call.opset < 20 { 1 } else { -2 }),
     };
     let axis = call.axis(axis, dims.len())?;
@@ -40,7 +43,10 @@ fn dft(call: &Call) -> Result<Vec<Value>, Stop> {
         (true, true) => {
             dims[last] = 1;
             if call.input(1).is_none() {
-                dims[axis] = dims[axis].saturating_sub(1).checked_mul(2).ok_or(Stop::Overflow)?;
+                dims[axis] = dims[axis]
+                    .saturating_sub(1)
+                    .checked_mul(2)
+                    .ok_or(Stop::Overflow)?;
             }
         }
         _ => {}
@@ -56,9 +62,12 @@ fn stft(call: &Call) -> Result<Vec<Value>, Stop> {
         (None, Some(_)) => call.dims(2, 1)?[0],
         (None, None) => return Err(Stop::contradiction("it has neither a window nor a frame_length")),
     };
-    let room = signal[1]
-        .checked_sub(length)
-        .ok_or_else(|| Stop::contradiction(format!("a frame of {length} is longer than the signal of {}", signal[1])))?;
+    let room = signal[1].checked_sub(length).ok_or_else(|| {
+        Stop::contradiction(format!(
+            "a frame of {length} is longer than the signal of {}",
+            signal[1]
+        ))
+    })?;
     let bins = match call.int_or("onesided", 1) {
         0 => length,
         _ => length / 2 + 1,
@@ -73,5 +82,8 @@ fn window(call: &Call) -> Result<Vec<Value>, Stop> {
 
 fn mel(call: &Call) -> Result<Vec<Value>, Stop> {
     let (bins, length) = (one_int(call, "num_mel_bins", 0)?, one_int(call, "dft_length", 1)?);
-    call.one([length / 2 + 1, bins], Element::of(call.int_or("output_datatype", 1)))
+    call.one(
+        [length / 2 + 1, bins],
+        Element::of(call.int_or("output_datatype", 1)),
+    )
 }

@@ -96,7 +96,11 @@ impl Node {
     pub(crate) fn label(&self) -> &str {
         match self.name.is_empty() {
             false => &self.name,
-            true => self.outputs.iter().find(|name| !name.is_empty()).map_or("", |name| name),
+            true => self
+                .outputs
+                .iter()
+                .find(|name| !name.is_empty())
+                .map_or("", |name| name),
         }
     }
 

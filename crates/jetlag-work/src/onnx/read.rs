@@ -31,7 +31,9 @@ pub(crate) fn read(input: impl BufRead + Seek, length: u64) -> Result<Model, Wor
 fn graph<R: BufRead + Seek>(wire: &mut Wire<R>, length: u64) -> Result<GraphDef, WorkError> {
     let mut graph = GraphDef::default();
     wire.message(length, |wire, field, content| {
-        let Content::Bytes(length) = content else { return Ok(()) };
+        let Content::Bytes(length) = content else {
+            return Ok(());
+        };
         match field {
             1 => graph.nodes.push(node(wire, length)?),
             5 => graph.initializers.push(tensor(wire, length)?),
@@ -204,7 +206,9 @@ fn of_type<R: BufRead + Seek>(
     value: &mut ValueInfo,
 ) -> Result<(), WorkError> {
     wire.message(length, |wire, field, content| {
-        let Content::Bytes(length) = content else { return Ok(()) };
+        let Content::Bytes(length) = content else {
+            return Ok(());
+        };
         match field {
             1 | 8 => {}
             4 | 5 | 9 => {
@@ -227,7 +231,9 @@ fn of_type<R: BufRead + Seek>(
 fn shape<R: BufRead + Seek>(wire: &mut Wire<R>, length: u64) -> Result<Vec<Dimension>, WorkError> {
     let mut dims = Vec::new();
     wire.message(length, |wire, field, content| {
-        let (1, Content::Bytes(length)) = (field, content) else { return Ok(()) };
+        let (1, Content::Bytes(length)) = (field, content) else {
+            return Ok(());
+        };
         let mut dim = Dimension::Open;
         wire.message(length, |wire, field, content| {
             match (field, &content) {

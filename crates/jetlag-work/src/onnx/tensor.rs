@@ -53,10 +53,16 @@ impl Parts {
             .as_ref()
             .and_then(|dims| dims.iter().try_fold(1_u64, |all, dim| all.checked_mul(*dim)));
         let (Some(dims), Some(elements)) = (dims, elements) else {
-            return Err(format!("the tensor `{}` has invalid dimensions", shown(&self.name)));
+            return Err(format!(
+                "the tensor `{}` has invalid dimensions",
+                shown(&self.name)
+            ));
         };
         let element = Element::of(self.number);
-        let stored = element.bits().and_then(|bits| elements.checked_mul(bits)).map(|bits| bits.div_ceil(8));
+        let stored = element
+            .bits()
+            .and_then(|bits| elements.checked_mul(bits))
+            .map(|bits| bits.div_ceil(8));
         if let (Some(found), Some(wanted), false) = (self.raw_bytes, stored, self.is_external)
             && found != wanted
             && found > 0

@@ -27,12 +27,20 @@ impl Walker<'_> {
             return Err(contradiction(node, "a branch is missing".to_owned()));
         };
         let (steps, chosen, rejected) = match known {
-            Some(0) => self.body(other, node, place, scope, false).map(|(steps, out)| (steps, out, None))?,
-            Some(_) => self.body(then, node, place, scope, false).map(|(steps, out)| (steps, out, None))?,
+            Some(0) => self
+                .body(other, node, place, scope, false)
+                .map(|(steps, out)| (steps, out, None))?,
+            Some(_) => self
+                .body(then, node, place, scope, false)
+                .map(|(steps, out)| (steps, out, None))?,
             None => {
                 let one = self.body(then, node, place, scope, true)?;
                 let two = self.body(other, node, place, scope, true)?;
-                let (more, less) = if weight(&two.0) > weight(&one.0) { (two, one) } else { (one, two) };
+                let (more, less) = if weight(&two.0) > weight(&one.0) {
+                    (two, one)
+                } else {
+                    (one, two)
+                };
                 (more.0, more.1, Some(less.1))
             }
         };
@@ -74,7 +82,10 @@ impl Walker<'_> {
             around: Some(scope),
         };
         let outputs = self.graph(graph, &inner, &mut names)?;
-        Ok((self.walk.steps.split_off(before.min(self.walk.steps.len())), outputs))
+        Ok((
+            self.walk.steps.split_off(before.min(self.walk.steps.len())),
+            outputs,
+        ))
     }
 
     fn bind(&mut self, value: Value, of: Option<Id>, name: &str, scope: &mut Scope) -> Id {
@@ -103,7 +114,11 @@ impl Walker<'_> {
             let id = inputs.get(at).copied().flatten()?;
             walker.value(id)?.as_ints()?.first().copied()
         };
-        let begins = inputs.get(1).copied().flatten().is_none_or(|_| number(self, 1) != Some(0));
+        let begins = inputs
+            .get(1)
+            .copied()
+            .flatten()
+            .is_none_or(|_| number(self, 1) != Some(0));
         // What counts to a thousand million does not count.
         let stated = number(self, 0).and_then(|most| u64::try_from(most.max(0)).ok());
         let stated = stated.filter(|most| *most <= 1_000_000_000);
@@ -112,13 +127,31 @@ impl Walker<'_> {
         if body.inputs.len() != carried.len() + 2 || body.outputs.len() < carried.len() + 1 {
             return Err(contradiction(
                 node,
-                format!("it carries {} tensors, and its body has {} inputs", carried.len(), body.inputs.len()),
+                format!(
+                    "it carries {} tensors, and its body has {} inputs",
+                    carried.len(),
+                    body.inputs.len()
+                ),
             ));
         }
-        let goes_on = body.outputs.first().map(|output| output.name.clone()).unwrap_or_default();
+        let goes_on = body
+            .outputs
+            .first()
+            .map(|output| output.name.clone())
+            .unwrap_or_default();
         let is_sure = stops_never(body, &goes_on);
         let made = self.rounds(node, body, &carried, &[], rounds, is_sure, place, scope)?;
-        self.loop_outputs(node, inputs, carried.len(), made, rounds, is_sure, 1, place, scope)
+        self.loop_outputs(
+            node,
+            inputs,
+            carried.len(),
+            made,
+            rounds,
+            is_sure,
+            1,
+            place,
+            scope,
+        )
     }
 
     /// A round for each element along an axis.
@@ -132,21 +165,32 @@ impl Walker<'_> {
         let Some(body) = graph_of(node, "body") else {
             return Err(contradiction(node, "it has no body".to_owned()));
         };
-        let count = node.attribute("num_scan_inputs").and_then(|attribute| attribute.int).unwrap_or(0);
+        let count = node
+            .attribute("num_scan_inputs")
+            .and_then(|attribute| attribute.int)
+            .unwrap_or(0);
         let ids: Vec<Id> = inputs.iter().copied().flatten().collect();
         // The first version of the operator had lengths and batches.
         let is_old = crate::graph::version(place.opsets, "") < 9;
         let offset = usize::from(is_old && inputs.len() == body.inputs.len() + 1);
         let states = body.inputs.len().checked_sub(usize::try_from(count).unwrap_or(0));
-        let Some((states, ids)) = states.zip(ids.get(if inputs.first() == Some(&None) { 0 } else { offset }..)) else {
-            return Err(contradiction(node, format!("its body has less than {count} inputs")));
+        let Some((states, ids)) =
+            states.zip(ids.get(if inputs.first() == Some(&None) { 0 } else { offset }..))
+        else {
+            return Err(contradiction(
+                node,
+                format!("its body has less than {count} inputs"),
+            ));
         };
         if ids.len() != body.inputs.len() || body.outputs.len() < states {
             let problem = format!("it has {} inputs, and its body {}", ids.len(), body.inputs.len());
             return Err(contradiction(node, problem));
         }
         let (carried, scanned) = ids.split_at(states);
-        let axes = node.attribute("scan_input_axes").map(|attribute| attribute.ints.clone()).unwrap_or_default();
+        let axes = node
+            .attribute("scan_input_axes")
+            .map(|attribute| attribute.ints.clone())
+            .unwrap_or_default();
         let mut rounds = None;
         let mut elements = Vec::new();
         for (at, id) in scanned.iter().enumerate() {
@@ -160,14 +204,20 @@ impl Walker<'_> {
             let axis = if axis < 0 { axis + dims.len() as i64 } else { axis };
             let axis = usize::try_from(axis).ok().filter(|axis| *axis < dims.len());
             let Some(axis) = axis else {
-                return Err(contradiction(node, "an axis that it scans is not there".to_owned()));
+                return Err(contradiction(
+                    node,
+                    "an axis that it scans is not there".to_owned(),
+                ));
             };
             rounds = Some(dims.remove(axis));
             if is_old && !dims.is_empty() {
                 dims.remove(0);
             }
             elements.push(Value {
-                shape: Ok(Shape { dims, ..shape.clone() }),
+                shape: Ok(Shape {
+                    dims,
+                    ..shape.clone()
+                }),
                 data: None,
                 ..value
             });
@@ -207,7 +257,10 @@ impl Walker<'_> {
             let mut fed = body.inputs.iter();
             if is_loop {
                 for input in fed.by_ref().take(2) {
-                    let value = Value::new(Shape::default(), input.element.unwrap_or(crate::element::Element::Int64));
+                    let value = Value::new(
+                        Shape::default(),
+                        input.element.unwrap_or(crate::element::Element::Int64),
+                    );
                     let id = self.add(value);
                     names.names.insert(input.name.clone(), id);
                 }
@@ -237,10 +290,13 @@ impl Walker<'_> {
             walked += 1;
             let state = outputs.iter().skip(usize::from(is_loop)).take(carried.len());
             let next: Vec<Id> = state.copied().collect();
-            let is_same = carried.iter().zip(&next).all(|(a, b)| match (self.value(*a), self.value(*b)) {
-                (Some(a), Some(b)) => a.shape == b.shape,
-                _ => true,
-            });
+            let is_same = carried
+                .iter()
+                .zip(&next)
+                .all(|(a, b)| match (self.value(*a), self.value(*b)) {
+                    (Some(a), Some(b)) => a.shape == b.shape,
+                    _ => true,
+                });
             let times = match (rounds, is_same) {
                 (None, _) => None,
                 (Some(_), true) => Some(left),
@@ -297,7 +353,10 @@ impl Walker<'_> {
         place: &Place,
         scope: &mut Scope,
     ) -> Result<(), WorkError> {
-        let axes = node.attribute("scan_output_axes").map(|attribute| attribute.ints.clone()).unwrap_or_default();
+        let axes = node
+            .attribute("scan_output_axes")
+            .map(|attribute| attribute.ints.clone())
+            .unwrap_or_default();
         let mut outputs = Vec::new();
         for (at, name) in node.outputs.iter().enumerate() {
             let Some(id) = made.get(at + skipped).copied() else {
@@ -308,8 +367,15 @@ impl Walker<'_> {
             value.constant = false;
             if at < carried {
                 // Without a round, what goes in comes out.
-                let original = inputs.get(at + if skipped == 1 { 2 } else { 0 }).copied().flatten();
-                let of = if rounds == Some(0) { original.unwrap_or(id) } else { id };
+                let original = inputs
+                    .get(at + if skipped == 1 { 2 } else { 0 })
+                    .copied()
+                    .flatten();
+                let of = if rounds == Some(0) {
+                    original.unwrap_or(id)
+                } else {
+                    id
+                };
                 if rounds == Some(0) {
                     value = self.value(of).cloned().unwrap_or(value);
                 }
@@ -319,7 +385,11 @@ impl Walker<'_> {
             value.shape = match (value.shape, rounds) {
                 (Ok(mut shape), Some(rounds)) => {
                     let axis = axes.get(at - carried).copied().unwrap_or(0);
-                    let axis = if axis < 0 { axis + shape.rank() as i64 + 1 } else { axis };
+                    let axis = if axis < 0 {
+                        axis + shape.rank() as i64 + 1
+                    } else {
+                        axis
+                    };
                     let axis = usize::try_from(axis).unwrap_or(0).min(shape.rank());
                     shape.dims.insert(axis, rounds);
                     shape.bound |= !is_sure;
@@ -339,7 +409,10 @@ fn graph_of<'a>(node: &'a Node, name: &str) -> Option<&'a GraphDef> {
 }
 
 fn nothing(name: &str) -> Value {
-    Value::unknown(format!("nothing is known of `{name}`").into(), crate::element::Element::Unknown)
+    Value::unknown(
+        format!("nothing is known of `{name}`").into(),
+        crate::element::Element::Unknown,
+    )
 }
 
 /// The node of a branch or loop itself, which computes nothing.
@@ -373,7 +446,9 @@ fn weight(steps: &[Step]) -> (u128, usize) {
 fn larger(value: &mut Value, other: &Value) {
     value.data = None;
     value.constant = false;
-    let (Ok(one), Ok(two)) = (&value.shape, &other.shape) else { return };
+    let (Ok(one), Ok(two)) = (&value.shape, &other.shape) else {
+        return;
+    };
     if one.dims == two.dims {
         return;
     }
@@ -402,7 +477,10 @@ fn stops_never(body: &GraphDef, goes_on: &str) -> bool {
     }
     // What comes in goes out: it was true, or there would be no round.
     body.inputs.get(1).is_some_and(|input| input.name == name)
-        || body.initializers.iter().any(|tensor| tensor.name == name && tensor.data.as_ref().is_some_and(is_true))
+        || body
+            .initializers
+            .iter()
+            .any(|tensor| tensor.name == name && tensor.data.as_ref().is_some_and(is_true))
 }
 
 fn is_true(data: &crate::onnx::Data) -> bool {

@@ -172,8 +172,12 @@ impl Walker<'_> {
             let id = self.add(constant(tensor));
             scope.names.insert(tensor.name.clone(), id);
         }
-        let declared: HashMap<&str, &ValueInfo> =
-            graph.values.iter().chain(&graph.outputs).map(|value| (&*value.name, value)).collect();
+        let declared: HashMap<&str, &ValueInfo> = graph
+            .values
+            .iter()
+            .chain(&graph.outputs)
+            .map(|value| (&*value.name, value))
+            .collect();
         for node in &graph.nodes {
             self.node(node, place, scope, &declared)?;
         }
@@ -193,7 +197,10 @@ impl Walker<'_> {
         scope: &mut Scope,
         declared: &HashMap<&str, &ValueInfo>,
     ) -> Result<(), WorkError> {
-        let referring = node.attributes.iter().any(|attribute| attribute.reference.is_some());
+        let referring = node
+            .attributes
+            .iter()
+            .any(|attribute| attribute.reference.is_some());
         let replaced;
         let node = match (referring, place.function) {
             (true, Some((function, given))) => {
@@ -236,7 +243,10 @@ impl Walker<'_> {
         let call = Call {
             node,
             opset: graph::version(place.opsets, &node.domain),
-            inputs: inputs.iter().map(|id| id.and_then(|id| self.walk.values.get(id))).collect(),
+            inputs: inputs
+                .iter()
+                .map(|id| id.and_then(|id| self.walk.values.get(id)))
+                .collect(),
         };
         let inferred = infer::infer(&call);
         let (mut values, stopped) = match inferred {
@@ -261,7 +271,8 @@ impl Walker<'_> {
             }
         }
         values.truncate(node.outputs.len());
-        let is_random = node.operator.starts_with("Random") || matches!(&*node.operator, "Bernoulli" | "Multinomial");
+        let is_random =
+            node.operator.starts_with("Random") || matches!(&*node.operator, "Bernoulli" | "Multinomial");
         let is_constant = !is_random
             && (node.operator == "Constant" || !inputs.is_empty())
             && call.inputs.iter().flatten().all(|value| value.constant);
@@ -336,7 +347,10 @@ impl Walker<'_> {
         scope: &mut Scope,
     ) -> Result<(), WorkError> {
         if place.calls >= MOST_CALLS {
-            return Err(contradiction(node, "functions call each other without end".to_owned()));
+            return Err(contradiction(
+                node,
+                "functions call each other without end".to_owned(),
+            ));
         }
         // A function sees what it is given and nothing else; its caller's attributes are those of its caller's caller.
         let mut own = Scope::default();
@@ -401,7 +415,9 @@ fn with_attributes(node: &Node, function: &Function, given: &[Attribute]) -> Nod
             None => Some(attribute),
             Some(wanted) => {
                 let all = given.iter().chain(&function.defaults);
-                let found = all.into_iter().find(|known| known.name == *wanted && known.reference.is_none())?;
+                let found = all
+                    .into_iter()
+                    .find(|known| known.name == *wanted && known.reference.is_none())?;
                 Some(Attribute {
                     name: attribute.name,
                     ..found.clone()
@@ -414,7 +430,11 @@ fn with_attributes(node: &Node, function: &Function, given: &[Attribute]) -> Nod
 
 fn overflow(node: &Node) -> WorkError {
     WorkError::Overflow {
-        what: format!("the work or the size of node `{}` ({})", node.label(), node.operator),
+        what: format!(
+            "the work or the size of node `{}` ({})",
+            node.label(),
+            node.operator
+        ),
     }
 }
 
