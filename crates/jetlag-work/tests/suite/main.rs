@@ -1,0 +1,15 @@
+//! The work of networks, held against known answers, reference data and independent programs.
+
+mod build;
+mod control;
+mod errors;
+mod independent;
+mod networks;
+mod operators;
+mod pagoda;
+mod random;
+mod real;
+mod roofline;
+mod shown;
+mod traffic;
+mod training;
