@@ -148,8 +148,6 @@ pub(crate) struct Said {
     pub(crate) demand: f64,
     /// Floor over line; 0 without a floor.
     pub(crate) floor_over_line: f64,
-    /// Shares of the line's columns.
-    pub(crate) shares: Vec<f64>,
 }
 
 impl Base {
@@ -190,7 +188,7 @@ impl Base {
                 (self.ceiling.map_or(demand, |ceiling| demand.min(ceiling)), demand, over)
             }
         };
-        Said { value, demand, floor_over_line, shares: products.iter().map(|x| x / line).collect() }
+        Said { value, demand, floor_over_line }
     }
 }
 

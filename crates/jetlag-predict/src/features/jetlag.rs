@@ -176,8 +176,8 @@ impl TermsOfOne {
         let out_area = f64::from(layer.output[0]) * f64::from(layer.output[1]);
         let patches = &mut self.each[Term::LargestPatches as usize];
         *patches = patches.max(4.0 * out_area * kernel * c / MIB);
-        let is_winograd =
-            layer.kernel == [3, 3] && layer.stride == [1, 1] && layer.groups == 1 && layer.kind == LayerKind::Convolution;
+        // Grouped layers too, as perf4sight counts them: that libraries keep scratch for them is what left-out networks show.
+        let is_winograd = layer.kernel == [3, 3] && layer.stride == [1, 1] && layer.kind == LayerKind::Convolution;
         if !is_winograd {
             return;
         }

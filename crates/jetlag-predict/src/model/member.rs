@@ -139,23 +139,21 @@ fn width(target: Target) -> usize {
     }
 }
 
-const TIME_WIDTH: usize = 23;
-/// Columns of the longest base of time, energy or power.
-const SHARES: usize = 9;
+const TIME_WIDTH: usize = 15;
 const MEMORY_WIDTH: usize = 13;
 
-/// What trees see beside a base of time: how large it says that the work is, what it is made of, what layers are like, and how
-/// well their channels fill tiles. All are free of a network's size, but the first.
+/// What trees see beside a base of time: the batch, how large the base says that the work is, what a layer is like, and how well
+/// channels fill tiles.
 fn of_time(terms: &Terms, device: &Device, said: &Said) -> Vec<f64> {
     let (batch, layers) = (terms.get(Term::Batch), terms.get(Term::Layers).max(1.0));
     let mut row = vec![batch, said.value, said.floor_over_line];
-    row.extend((0..SHARES).map(|at| said.shares.get(at).copied().unwrap_or(0.0)));
     row.push(terms.get(Term::Written) / batch / layers);
     row.push(terms.work() / batch / layers);
     row.push(terms.get(Term::Weights) / layers);
     let padding = |padded: Term, plain: Term| ratio(terms.get(padded), terms.get(plain));
     row.push(padding(Term::Pointwise32, Term::Pointwise));
     row.push(padding(Term::Pointwise64, Term::Pointwise));
+    row.push(padding(Term::Pointwise128, Term::Pointwise));
     row.push(padding(Term::Spatial32, Term::Spatial));
     row.push(padding(Term::Spatial64, Term::Spatial));
     row.push(padding(Term::Spatial128, Term::Spatial));
