@@ -1,0 +1,121 @@
+//! Coefficients of a base, from rows.
+
+use super::{Base, Column, Joined, norm, parts};
+use crate::dataset::Target;
+use crate::features::{Device, Terms};
+use crate::nnls::nnls;
+
+/// One row to fit: its terms, its board, its value.
+pub(crate) type Point<'a> = (&'a Terms, &'a Device, f64);
+
+/// Fits a hypothesis to rows; `ceiling` is the most that the board has, where rows have shown it.
+pub(crate) fn fit(target: Target, hypothesis: usize, points: &[Point<'_>], ceiling: Option<f64>) -> Base {
+    let parts = parts(target, hypothesis);
+    let columns = |columns: &[Column]| -> Vec<Vec<f64>> {
+        let row = |(terms, device, value): &Point<'_>| {
+            columns.iter().map(|column| column.value(terms, device) / value).collect()
+        };
+        points.iter().map(row).collect()
+    };
+    let (floor_rows, line_rows) = (columns(&parts.floor), columns(&parts.line));
+    let mut base = Base { target, hypothesis, floor: Vec::new(), line: Vec::new(), floor_value: None, ceiling: None };
+    match parts.joined {
+        Joined::Sum => base.line = nnls(&line_rows, &vec![1.0; points.len()]),
+        Joined::Overlapping => (base.floor, base.line) = overlapping(&floor_rows, &line_rows),
+        Joined::Clipped => {
+            let values: Vec<f64> = points.iter().map(|point| point.2).collect();
+            (base.line, base.floor_value) = clipped(&line_rows, &values, ceiling);
+            base.ceiling = ceiling;
+        }
+    }
+    base
+}
+
+/// The norm is of degree one, so it is the sum of its parts, each weighted by (part / whole)³: solved again with the weights of
+/// the last solution until they settle.
+fn overlapping(floor: &[Vec<f64>], line: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
+    let ones = vec![1.0; floor.len()];
+    let mut weights = vec![[1.0_f64; 2]; floor.len()];
+    let of_floor = floor.first().map_or(0, Vec::len);
+    let mut solution = Vec::new();
+    for _ in 0..20 {
+        let rows: Vec<Vec<f64>> = floor
+            .iter()
+            .zip(line)
+            .zip(&weights)
+            .map(|((floor, line), [a, b])| {
+                floor.iter().map(|x| x * a).chain(line.iter().map(|x| x * b)).collect()
+            })
+            .collect();
+        solution = nnls(&rows, &ones);
+        let (floor_x, line_x) = solution.split_at(of_floor);
+        let product = |row: &[f64], x: &[f64]| row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
+        for ((floor, line), weight) in floor.iter().zip(line).zip(&mut weights) {
+            let (u, v) = (product(floor, floor_x), product(line, line_x));
+            if u.max(v) <= 0.0 {
+                continue;
+            }
+            let whole = norm(u, v);
+            let cube = |x: f64| x * x * x;
+            // Half of the way, so that rows do not jump between the parts.
+            weight[0] = 0.5 * weight[0] + 0.5 * cube(u / whole);
+            weight[1] = 0.5 * weight[1] + 0.5 * cube(v / whole);
+        }
+    }
+    let line = solution.split_off(of_floor);
+    (solution, line)
+}
+
+/// Rows on the floor and at the ceiling tell nothing of the line, so they are left aside when it is fitted. Which lie on the floor
+/// depends on the line and the floor: floors at several quantiles are tried, and the one with the least relative error stays.
+fn clipped(line: &[Vec<f64>], values: &[f64], ceiling: Option<f64>) -> (Vec<f64>, Option<f64>) {
+    let below_ceiling = |value: f64| ceiling.is_none_or(|ceiling| value < 0.97 * ceiling);
+    let solve = |free: &[bool]| {
+        let rows: Vec<Vec<f64>> =
+            line.iter().zip(free).filter(|(_, free)| **free).map(|(row, _)| row.clone()).collect();
+        nnls(&rows, &vec![1.0; rows.len()])
+    };
+    let said = |x: &[f64]| -> Vec<f64> {
+        let product = |(row, value): (&Vec<f64>, &f64)| row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>() * value;
+        line.iter().zip(values).map(product).collect()
+    };
+    let loss = |said: &[f64], floor: f64| -> f64 {
+        let clip = |said: f64| ceiling.map_or(said.max(floor), |ceiling| said.max(floor).min(ceiling));
+        said.iter().zip(values).map(|(said, value)| (clip(*said) - value).abs() / value).sum()
+    };
+    let free: Vec<bool> = values.iter().map(|value| below_ceiling(*value)).collect();
+    let plain = solve(if free.contains(&true) { &free } else { &[] });
+    // A floor has to be worth its while: one that hardly helps is a line's error.
+    let mut best = (0.95 * loss(&said(&plain), 0.0), plain, None);
+    let columns = line.first().map_or(0, Vec::len);
+    for step in 1..=12 {
+        let mut floor = quantile(values, 0.05 * f64::from(step));
+        let mut free: Vec<bool> = values.iter().map(|y| *y > 1.05 * floor && below_ceiling(*y)).collect();
+        for _ in 0..8 {
+            if free.iter().filter(|free| **free).count() < columns + 4 {
+                break;
+            }
+            let x = solve(&free);
+            let raw = said(&x);
+            let under: Vec<f64> = raw.iter().zip(values).filter(|(raw, _)| **raw < floor).map(|(_, y)| *y).collect();
+            if under.len() >= (values.len() / 20).max(4) {
+                floor = quantile(&under, 0.5);
+                let loss = loss(&raw, floor);
+                if loss < best.0 {
+                    best = (loss, x, Some(floor));
+                }
+            }
+            let now: Vec<bool> =
+                raw.iter().zip(values).map(|(raw, y)| *raw >= floor && below_ceiling(*y)).collect();
+            if now == free {
+                break;
+            }
+            free = now;
+        }
+    }
+    (best.1, best.2)
+}
+
+fn quantile(values: &[f64], part: f64) -> f64 {
+    crate::score::quantile(values, part).unwrap_or(f64::NAN)
+}

@@ -1,0 +1,259 @@
+//! What can be wrong with tables, questions and model files: a sentence each, that says where and what to do.
+
+use std::path::PathBuf;
+
+/// Why a folder of measurements cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// A file or folder cannot be read.
+    #[error("{path}: {source}")]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A file is no table with a header line.
+    #[error("{path}, line {line}: not a line of a table of comma-separated values: {what}")]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: u64,
+        /// What the parser says.
+        what: String,
+    },
+    /// A column that must be there is not.
+    #[error("{path} has no column {wanted:?}; it has: {found}")]
+    Column {
+        /// The file.
+        path: PathBuf,
+        /// The column that was looked for.
+        wanted: String,
+        /// The columns that exist.
+        found: String,
+    },
+    /// A cell does not hold what its column wants.
+    #[error("{path}, line {line}, column {column:?}: {found:?} where {wanted} was expected")]
+    Cell {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: u64,
+        /// The column.
+        column: String,
+        /// What stands there.
+        found: String,
+        /// What may stand there.
+        wanted: &'static str,
+    },
+    /// A layer whose numbers contradict each other.
+    #[error("{path}, line {line}: {source}")]
+    Layer {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        source: LayerError,
+    },
+    /// The folder has none of what it should.
+    #[error("{path} holds {missing}; a folder of measurements has layers/NETWORK_VARIANT.csv and BOARD_STAGE_TARGET/NETWORK.csv (stage: training or inference; target: latency, memory, energy or power)")]
+    Layout {
+        /// The folder.
+        path: PathBuf,
+        /// What was not found.
+        missing: String,
+    },
+    /// Rows of several boards, which cannot be told apart.
+    #[error("{path} has rows of the boards {boards}, and {missing}: add devices.csv with the columns device,tflops,gb_s (and, as known, cpu_ghz,memory_mib), a line for each board")]
+    Devices {
+        /// The folder.
+        path: PathBuf,
+        /// The boards found.
+        boards: String,
+        /// What is missing.
+        missing: String,
+    },
+    /// More than this crate is willing to hold.
+    #[error("{path}: more than {limit} {what}; split the folder")]
+    TooMuch {
+        /// The folder or file.
+        path: PathBuf,
+        /// How many are read at most.
+        limit: usize,
+        /// Of what.
+        what: &'static str,
+    },
+}
+
+/// A layer that cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LayerError {
+    /// A size outside of what layers have.
+    #[error("layer {layer:?} has {what} {found}; expected {wanted}")]
+    Size {
+        /// The layer's name.
+        layer: String,
+        /// Which size.
+        what: &'static str,
+        /// Its value.
+        found: u64,
+        /// The range.
+        wanted: &'static str,
+    },
+    /// Groups that do not divide the channels.
+    #[error("layer {layer:?} has {groups} groups, which do not divide its {channels} {side} channels")]
+    Groups {
+        /// The layer's name.
+        layer: String,
+        /// Groups.
+        groups: u32,
+        /// Channels.
+        channels: u32,
+        /// `input` or `output`.
+        side: &'static str,
+    },
+    /// A kernel larger than the padded input.
+    #[error("layer {layer:?} has a kernel of {kernel} over an input of {input} with padding {padding}")]
+    Kernel {
+        /// The layer's name.
+        layer: String,
+        /// Height of the kernel.
+        kernel: u32,
+        /// Height of the input.
+        input: u32,
+        /// Padding above and below.
+        padding: u32,
+    },
+    /// A layer that takes its input from itself or a later one.
+    #[error("layer {layer:?} (number {index}) takes its input from layer {from}; layers take it from earlier ones, in the order of execution")]
+    Order {
+        /// The layer's name.
+        layer: String,
+        /// Its place.
+        index: usize,
+        /// The one it names.
+        from: usize,
+    },
+    /// A network without layers.
+    #[error("the network has no layers")]
+    Empty,
+    /// A network without convolutions, for a model that knows only those.
+    #[error("the network has no convolution or matrix multiply; nothing that this model was fitted on resembles it")]
+    NoConvolution,
+    /// More layers than any network has.
+    #[error("the network has {found} layers; at most {limit} are read")]
+    TooMany {
+        /// How many.
+        found: usize,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+/// Why there is no model, evaluation or answer.
+#[derive(Debug, thiserror::Error)]
+pub enum PredictError {
+    /// No rows remain.
+    #[error("no rows to fit {what} on: {why}")]
+    NoRows {
+        /// For which target.
+        what: String,
+        /// What became of them.
+        why: String,
+    },
+    /// Too few rows to learn anything.
+    #[error("{what}: {found} rows of {variants} network variants; at least {wanted} rows of 2 variants are needed: measure more")]
+    TooFew {
+        /// For which target.
+        what: String,
+        /// Rows that can be used.
+        found: usize,
+        /// Variants among them.
+        variants: usize,
+        /// The least.
+        wanted: usize,
+    },
+    /// All values are equal.
+    #[error("{what}: all {rows} values are {value}; a target that never changes teaches nothing: check the measurement")]
+    Constant {
+        /// For which target.
+        what: String,
+        /// How many rows.
+        rows: usize,
+        /// The value.
+        value: f64,
+    },
+    /// One network cannot be predicted from others.
+    #[error("{what}: leaving a network out takes at least two, and the only one with usable rows is {network:?}")]
+    OneNetwork {
+        /// For which target.
+        what: String,
+        /// The network.
+        network: String,
+    },
+    /// The published split finds nothing.
+    #[error("{what}, network {network:?}: the split fits on variants 0, 30, 50, 70 and 90 and scores 5 to 85 in between; it leaves {fit} rows to fit and {score} to score. Use --protocol leave-one-network-out, or --fit DIR")]
+    Split {
+        /// For which target.
+        what: String,
+        /// The network.
+        network: String,
+        /// Rows to fit.
+        fit: usize,
+        /// Rows to score.
+        score: usize,
+    },
+    /// Nothing asked for exists in the data.
+    #[error("the data have no rows of {wanted}; they have: {found}")]
+    NothingAsked {
+        /// What was asked for.
+        wanted: String,
+        /// What there is.
+        found: String,
+    },
+    /// An option outside of its range.
+    #[error("{option} is {found}; expected {wanted}")]
+    Option {
+        /// Its name.
+        option: &'static str,
+        /// What was given.
+        found: String,
+        /// The range.
+        wanted: &'static str,
+    },
+    /// A network that cannot be.
+    #[error(transparent)]
+    Layer(#[from] LayerError),
+}
+
+/// Why a model file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// It cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// Something else than a model.
+    #[error("not a model of jetlag predict: it begins with other bytes; `jetlag predict fit` writes one")]
+    Magic,
+    /// Another version of the format.
+    #[error("a model of format {found}, and this version reads format {wanted}: fit it again")]
+    Version {
+        /// In the file.
+        found: u32,
+        /// That this crate reads.
+        wanted: u32,
+    },
+    /// Cut off or changed.
+    #[error("the model is damaged ({what}): copy it again, or fit it again")]
+    Damaged {
+        /// What does not hold.
+        what: &'static str,
+    },
+}

@@ -1,0 +1,127 @@
+//! A fitted model: per board's stage and target, bases with trees on what they leave, intervals, and what it was fitted on.
+
+mod answer;
+mod cross;
+mod file;
+mod fit;
+mod interval;
+mod member;
+mod unlike;
+
+use serde::{Deserialize, Serialize};
+
+pub use answer::{Answer, Fits, Late, Prediction, Question, Verdict};
+pub use fit::{FitOptions, fit};
+pub use interval::{Interval, Kin, Withheld};
+pub use unlike::Reason;
+
+pub(crate) use fit::{fit_rows, why_none};
+pub(crate) use member::Example;
+
+use crate::dataset::Target;
+use crate::features::{Device, FeatureSet, Stage};
+use interval::Intervals;
+use member::Member;
+use unlike::Known;
+
+/// Everything that `fit` learnt from a folder.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    facts: Facts,
+    targets: Vec<TargetModel>,
+}
+
+/// What a model says about itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// BLAKE3 of the files that it was fitted on.
+    pub data_hash: String,
+    /// How it describes networks.
+    pub features: FeatureSet,
+    /// The seed.
+    pub seed: u64,
+    /// Trees of each target.
+    pub trees: usize,
+    /// Coverage that intervals aim at, 0 to 1.
+    pub level: f64,
+    /// Boards in the data, with the figures that were used.
+    pub devices: Vec<Device>,
+    /// Networks in the data.
+    pub networks: Vec<String>,
+}
+
+/// The model of one stage and target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TargetModel {
+    pub(crate) stage: Stage,
+    pub(crate) target: Target,
+    features: FeatureSet,
+    /// Whether the fitted networks were described by their layers with weights alone; then others are, too.
+    only_weights: bool,
+    pub(crate) rows: usize,
+    pub(crate) variants: usize,
+    /// How much of the trees' correction is used on variants of fitted networks, and on other networks.
+    shrink: Shrink,
+    intervals: Intervals,
+    known: Known,
+    /// Held apart in a file.
+    #[serde(skip)]
+    members: Vec<Member>,
+}
+
+/// A part of the trees' correction, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Shrink {
+    near: f64,
+    far: f64,
+}
+
+/// What one target's model is, for reports.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetFacts {
+    /// Training or inference.
+    pub stage: Stage,
+    /// What it predicts.
+    pub target: Target,
+    /// Rows it was fitted on.
+    pub rows: usize,
+    /// Network variants among them.
+    pub variants: usize,
+    /// Part of the trees' correction that is used on variants of fitted networks.
+    pub trees_used_near: f64,
+    /// And on other networks.
+    pub trees_used_far: f64,
+    /// Why there is no interval for variants of fitted networks, where there is none.
+    pub near_withheld: Option<Withheld>,
+    /// And for other networks.
+    pub far_withheld: Option<Withheld>,
+}
+
+impl TargetModel {
+    /// Whether networks are described by their layers with weights alone.
+    pub(crate) fn only_weights(&self) -> bool {
+        self.only_weights
+    }
+}
+
+impl Model {
+    /// What the model says about itself.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// What it predicts.
+    pub fn targets(&self) -> Vec<TargetFacts> {
+        let facts = |model: &TargetModel| TargetFacts {
+            stage: model.stage,
+            target: model.target,
+            rows: model.rows,
+            variants: model.variants,
+            trees_used_near: model.shrink.near,
+            trees_used_far: model.shrink.far,
+            near_withheld: model.intervals.near.as_ref().err().cloned(),
+            far_withheld: model.intervals.far.as_ref().err().cloned(),
+        };
+        self.targets.iter().map(facts).collect()
+    }
+}

@@ -1,0 +1,227 @@
+//! Answers about a network, a batch and a board.
+
+use serde::{Deserialize, Serialize};
+
+use super::cross::joined;
+use super::interval::{Interval, Kin, Withheld};
+use super::member::{Example, Opinion};
+use super::unlike::Reason;
+use super::{Model, TargetModel};
+use crate::dataset::Target;
+use crate::error::PredictError;
+use crate::features::{Device, Stage, TermsOfOne};
+use crate::layers::LayerTable;
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The network's layers.
+    pub table: &'a LayerTable,
+    /// Elements of a batch.
+    pub batch: u32,
+    /// Training or inference.
+    pub stage: Stage,
+    /// The board; None means the only one that the model was fitted on.
+    pub device: Option<&'a Device>,
+    /// When the result is needed, ms.
+    pub deadline_ms: Option<f64>,
+}
+
+/// A predicted value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// What it is of.
+    pub target: Target,
+    /// The value, in [`Target::unit`].
+    pub value: f64,
+    /// What would be wanted where nothing limits it; more than `value` only for memory beyond the board's.
+    pub demand: f64,
+    /// Where the measured value should lie; None has its reason in `withheld`.
+    pub interval: Option<Interval>,
+    /// Why there is no interval.
+    pub withheld: Option<Withheld>,
+    /// Whether the network is a variant of a fitted one.
+    pub kin: Kin,
+    /// Every reason to doubt; empty for a network like the fitted ones.
+    pub unlike: Vec<Reason>,
+}
+
+/// Yes, no, or within the interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// The whole interval says so.
+    Yes,
+    /// The whole interval denies it.
+    No,
+    /// The limit lies within the interval, or there is none.
+    Open,
+}
+
+/// Whether a network has room.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Fits {
+    /// What the board has, MiB: its figure, or the most that any fitted row had.
+    pub limit_mib: f64,
+    /// What is wanted, MiB.
+    pub demand_mib: f64,
+    /// Whether that is enough.
+    pub verdict: Verdict,
+}
+
+/// How late a result is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Late {
+    /// When it is needed, ms.
+    pub deadline_ms: f64,
+    /// Predicted latency minus the deadline, ms; negative is in time.
+    pub late_by_ms: f64,
+    /// Whether it is in time.
+    pub in_time: Verdict,
+}
+
+/// Everything that a model says to a question.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The board.
+    pub device: String,
+    /// Elements of a batch.
+    pub batch: u32,
+    /// Training or inference.
+    pub stage: Stage,
+    /// One for each target that the model knows at this stage.
+    pub predictions: Vec<Prediction>,
+    /// Whether it has room; None where neither a limit nor memory is known.
+    pub fits: Option<Fits>,
+    /// How late it is; None without a deadline or latency.
+    pub late: Option<Late>,
+    /// Joules of a frame; None without energy.
+    pub joules_per_frame: Option<f64>,
+    /// Whether layers without weights were left aside, since the fitted networks were described without them.
+    pub only_weights: bool,
+}
+
+impl Answer {
+    /// The prediction of a target.
+    pub fn of(&self, target: Target) -> Option<&Prediction> {
+        self.predictions.iter().find(|prediction| prediction.target == target)
+    }
+}
+
+impl Model {
+    /// Answers a question.
+    ///
+    /// # Errors
+    /// A batch or deadline outside of its range; a board whose figures are none, or that must be named since the model knows
+    /// several; a stage that the model was not fitted on; a network without a layer that counts.
+    pub fn apply(&self, question: &Question<'_>) -> Result<Answer, PredictError> {
+        let wrong = |option, found: String, wanted| PredictError::Option { option, found, wanted };
+        if !(1..=1 << 20).contains(&question.batch) {
+            return Err(wrong("batch", question.batch.to_string(), "1 to 1048576"));
+        }
+        if let Some(deadline) = question.deadline_ms.filter(|ms| !(ms.is_finite() && *ms > 0.0)) {
+            return Err(wrong("deadline", deadline.to_string(), "a positive number of milliseconds"));
+        }
+        let device = match (question.device, self.facts.devices.as_slice()) {
+            (Some(device), _) if device.is_sound() => device,
+            (Some(device), _) => return Err(wrong("board", device.name.clone(), "figures between 1e-6 and 1e9")),
+            (None, [only]) => only,
+            (None, several) => {
+                let names: Vec<&str> = several.iter().map(|device| device.name.as_str()).collect();
+                return Err(wrong("board", "none".to_owned() + " of " + &names.join(", "), "one of the boards fitted on"));
+            }
+        };
+        let models: Vec<&TargetModel> = self.targets.iter().filter(|model| model.stage == question.stage).collect();
+        let Some(first) = models.first() else {
+            return Err(PredictError::NothingAsked {
+                wanted: question.stage.to_string(),
+                found: self.targets.iter().map(|model| format!("{} {}", model.stage, model.target)).collect::<Vec<_>>().join(", "),
+            });
+        };
+        let only_weights = first.only_weights && !question.table.has_only_weights();
+        let weighted = question.table.with_weights();
+        let mut predictions = Vec::with_capacity(models.len());
+        for model in models {
+            let reduced = match model.only_weights {
+                true => Some(weighted.clone()?),
+                false => None,
+            };
+            let table = reduced.as_ref().unwrap_or(question.table);
+            let terms = TermsOfOne::of(table).at(question.batch);
+            let example = Example { table, terms, device, batch: question.batch, stage: question.stage };
+            predictions.extend(model.predict(&[&example], self.facts.level)?);
+        }
+        let find = |target| predictions.iter().find(|said: &&Prediction| said.target == target);
+        let fits = find(Target::Memory).and_then(|memory| {
+            let ceiling = || self.targets.iter().find(|model| (model.stage, model.target) == (question.stage, Target::Memory));
+            let is_fitted = self.facts.devices.iter().any(|known| known.name == device.name);
+            let seen = || is_fitted.then(|| ceiling()?.ceiling()).flatten();
+            let limit_mib = device.memory_mib.or_else(seen)?;
+            let (low, high) = bounds(memory, memory.demand);
+            let verdict = verdict(low, high, limit_mib);
+            Some(Fits { limit_mib, demand_mib: memory.demand, verdict })
+        });
+        let late = find(Target::Latency).zip(question.deadline_ms).map(|(latency, deadline_ms)| {
+            let (low, high) = bounds(latency, latency.value);
+            Late { deadline_ms, late_by_ms: latency.value - deadline_ms, in_time: verdict(low, high, deadline_ms) }
+        });
+        Ok(Answer {
+            device: device.name.clone(),
+            batch: question.batch,
+            stage: question.stage,
+            fits,
+            late,
+            joules_per_frame: find(Target::Energy).map(|energy| energy.value / 1e3),
+            only_weights,
+            predictions,
+        })
+    }
+}
+
+/// The interval's bounds, moved to the demand; without one, nothing is sure.
+fn bounds(said: &Prediction, demand: f64) -> (f64, f64) {
+    said.interval.map_or((0.0, f64::INFINITY), |interval| {
+        (interval.low / said.value * demand, interval.high / said.value * demand)
+    })
+}
+
+fn verdict(low: f64, high: f64, limit: f64) -> Verdict {
+    match (high <= limit, low > limit) {
+        (true, _) => Verdict::Yes,
+        (_, true) => Verdict::No,
+        _ => Verdict::Open,
+    }
+}
+
+impl TargetModel {
+    pub(super) fn ceiling(&self) -> Option<f64> {
+        self.members.iter().find_map(|member| member.base.as_ref()?.ceiling())
+    }
+
+    /// Predictions for examples, in order.
+    pub(crate) fn predict(&self, examples: &[&Example<'_>], level: f64) -> Result<Vec<Prediction>, PredictError> {
+        let said: Vec<Vec<Opinion>> =
+            self.members.iter().map(|member| member.opinions(self.target, examples)).collect::<Result<_, _>>()?;
+        let prediction = |(at, example): (usize, &&Example<'_>)| {
+            let opinions: Vec<Opinion> = said.iter().filter_map(|opinions| opinions.get(at).copied()).collect();
+            let (kin, unlike) = self.known.judge(&example.terms);
+            let (shrink, width) = match kin {
+                Kin::Fitted => (self.shrink.near, &self.intervals.near),
+                Kin::Other => (self.shrink.far, &self.intervals.far),
+            };
+            let (log, spread) = joined(&opinions, shrink);
+            let excess = opinions.iter().map(|said| libm::log(said.excess)).sum::<f64>() / opinions.len().max(1) as f64;
+            let value = libm::exp(log);
+            Prediction {
+                target: self.target,
+                value,
+                demand: value * libm::exp(excess),
+                interval: width.as_ref().ok().map(|width| width.around(log, spread, level)),
+                withheld: width.as_ref().err().cloned(),
+                kin,
+                unlike,
+            }
+        };
+        Ok(examples.iter().enumerate().map(prediction).collect())
+    }
+}

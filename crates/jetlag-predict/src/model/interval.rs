@@ -1,0 +1,127 @@
+//! Conformal intervals: residuals of rows that were left out, divided by how uncertain the model was, and their quantile.
+//!
+//! Rows of one network err alike, so what a new network will bring cannot be read from the number of rows. For other networks
+//! each fitted one is left out in turn, and the interval is as wide as the worst of them needed. With K networks such an
+//! interval holds the level for the next network with a probability of K / (K + 1), if networks are alike: 3 in 4 with three.
+
+use serde::{Deserialize, Serialize};
+
+use super::cross::{Unseen, joined};
+
+/// Fewest networks for an interval of another one: leaving one out must leave two.
+pub(super) const LEAST_NETWORKS: usize = 3;
+/// Fewest variants and rows for an interval of a fitted network's variant.
+pub(super) const LEAST_VARIANTS: usize = 4;
+const LEAST_ROWS: usize = 20;
+
+/// Whether the model was fitted on variants of this network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kin {
+    /// It resembles a fitted network as much as that network's variants resemble each other.
+    Fitted,
+    /// It is another network.
+    Other,
+}
+
+/// Bounds of a prediction, in its unit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+    /// Coverage aimed at, 0 to 1.
+    pub level: f64,
+}
+
+/// Why there is no interval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "kebab-case")]
+pub enum Withheld {
+    /// Too few networks to leave one out.
+    #[error("no interval for networks unlike the fitted ones: fitted on {found} networks, and at least {wanted} are needed to see how far off a new one is")]
+    FewNetworks {
+        /// In the data.
+        found: usize,
+        /// The least.
+        wanted: usize,
+    },
+    /// Too few variants or rows.
+    #[error("no interval: fitted on {rows} rows of {variants} variants, and at least {LEAST_ROWS} rows of {LEAST_VARIANTS} variants are needed")]
+    FewVariants {
+        /// In the data.
+        variants: usize,
+        /// In the data.
+        rows: usize,
+    },
+}
+
+/// Half a width in logarithms is `quantile · (spread + typical)`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Width {
+    pub(super) quantile: f64,
+    pub(super) typical: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Intervals {
+    pub(super) near: Result<Width, Withheld>,
+    pub(super) far: Result<Width, Withheld>,
+}
+
+impl Width {
+    /// Of left-out rows; the widest of what each group needs.
+    pub(super) fn of(unseen: &[Unseen], shrink: f64, level: f64, by_group: bool) -> Option<Self> {
+        let said: Vec<(f64, f64, usize)> = unseen
+            .iter()
+            .map(|row| {
+                let (log, spread) = joined(&row.opinions, shrink);
+                ((libm::log(row.value) - log).abs(), spread, if by_group { row.group } else { 0 })
+            })
+            .collect();
+        let spreads: Vec<f64> = said.iter().map(|(_, spread, _)| *spread).collect();
+        // Where trees agree by chance, they are still not certain.
+        let typical = crate::score::quantile(&spreads, 0.5)?.max(1e-6);
+        let groups = said.iter().map(|(_, _, group)| *group).max()? + 1;
+        let quantile = (0..groups)
+            .filter_map(|group| {
+                let own = said.iter().filter(|(_, _, own)| *own == group);
+                conformal(own.map(|(left, spread, _)| left / (spread + typical)).collect(), level)
+            })
+            .fold(0.0_f64, f64::max);
+        Some(Self { quantile, typical })
+    }
+
+    /// The interval around exp(log).
+    pub(super) fn around(self, log: f64, spread: f64, level: f64) -> Interval {
+        let half = (self.quantile * (spread + self.typical)).min(20.0);
+        Interval { low: libm::exp(log - half), high: libm::exp(log + half), level }
+    }
+}
+
+/// The ⌈(n + 1) level⌉-th least score (Vovk; Lei et al. 2018); the greatest where that is beyond all.
+fn conformal(mut scores: Vec<f64>, level: f64) -> Option<f64> {
+    scores.sort_by(f64::total_cmp);
+    let place = libm::ceil((scores.len() + 1) as f64 * level) as usize;
+    scores.get(place.saturating_sub(1)).or(scores.last()).copied()
+}
+
+/// Why intervals of fitted networks are withheld, if they are.
+pub(super) fn few_variants(variants: usize, rows: usize) -> Option<Withheld> {
+    (variants < LEAST_VARIANTS || rows < LEAST_ROWS).then_some(Withheld::FewVariants { variants, rows })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_conformal_quantile_is_one_of_the_scores() {
+        let scores = || (1..=9).map(f64::from).collect::<Vec<f64>>();
+        assert_eq!(conformal(scores(), 0.9), Some(9.0));
+        assert_eq!(conformal(scores(), 0.5), Some(5.0));
+        assert_eq!(conformal(scores(), 0.99), Some(9.0));
+        assert_eq!(conformal(Vec::new(), 0.9), None);
+    }
+}

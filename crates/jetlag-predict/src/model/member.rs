@@ -1,0 +1,192 @@
+//! One hypothesis with its trees; the members of a target are averaged.
+
+use crate::base::{self, Base, Said, hypotheses};
+use crate::dataset::Target;
+use crate::error::PredictError;
+use crate::features::{Device, FeatureSet, Stage, Term, Terms, perf4sight};
+use crate::layers::LayerTable;
+use crate::trees::{Forest, Predicted, Rows, TreeOptions};
+
+/// A network with a batch on a board, as models see it.
+#[derive(Debug, Clone)]
+pub(crate) struct Example<'a> {
+    pub(crate) table: &'a LayerTable,
+    pub(crate) terms: Terms,
+    pub(crate) device: &'a Device,
+    pub(crate) batch: u32,
+    pub(crate) stage: Stage,
+}
+
+/// What a model of rows is made with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Recipe {
+    pub(crate) target: Target,
+    pub(crate) features: FeatureSet,
+    pub(crate) trees: TreeOptions,
+}
+
+/// One hypothesis: a base, and trees on the logarithm of what it leaves; without a base, trees on the value itself.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Member {
+    pub(crate) base: Option<Base>,
+    pub(crate) forest: Forest,
+}
+
+/// What a member says: logarithm of the base, correction by trees (mean and spread over trees), demand over value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Opinion {
+    pub(crate) log_base: f64,
+    pub(crate) correction: f64,
+    pub(crate) spread: f64,
+    pub(crate) excess: f64,
+}
+
+/// Energy is of a frame, and the terms are of a step.
+fn step(target: Target, batch: u32) -> f64 {
+    if target == Target::Energy { f64::from(batch) } else { 1.0 }
+}
+
+/// Fits all members to examples and their values.
+pub(crate) fn fit(
+    recipe: Recipe,
+    examples: &[&Example<'_>],
+    values: &[f64],
+    ceiling: Option<f64>,
+) -> Result<Vec<Member>, PredictError> {
+    if recipe.features == FeatureSet::Perf4sight {
+        let rows = Rows::new(&published(examples))?;
+        return Ok(vec![Member { base: None, forest: Forest::fit(&rows, values, recipe.trees)? }]);
+    }
+    let count = hypotheses(recipe.target);
+    let points: Vec<base::Point<'_>> = examples
+        .iter()
+        .zip(values)
+        .map(|(example, value)| (&example.terms, example.device, value * step(recipe.target, example.batch)))
+        .collect();
+    let mut members = Vec::with_capacity(count);
+    for hypothesis in 0..count {
+        let base = base::fit(recipe.target, hypothesis, &points, ceiling);
+        let said: Vec<Said> = examples.iter().map(|example| base.say(&example.terms, example.device)).collect();
+        let left: Vec<f64> =
+            points.iter().zip(&said).map(|((_, _, value), said)| libm::log(value / said.value)).collect();
+        let rows = rows(recipe.target, examples, &said)?;
+        let options = TreeOptions {
+            trees: recipe.trees.trees.div_ceil(count),
+            // Seeds of members must differ, or their trees err alike.
+            seed: recipe.trees.seed.wrapping_add(hypothesis as u64),
+            ..recipe.trees
+        };
+        members.push(Member { base: Some(base), forest: Forest::fit(&rows, &left, options)? });
+    }
+    Ok(members)
+}
+
+impl Member {
+    /// How many features its trees must have; None where there is no such member.
+    pub(crate) fn width(&self, target: Target, stage: Stage) -> usize {
+        match (&self.base, stage) {
+            (None, Stage::Training) => 56,
+            (None, Stage::Inference) => 15,
+            (Some(_), _) => width(target),
+        }
+    }
+
+    /// What it says of examples.
+    pub(crate) fn opinions(&self, target: Target, examples: &[&Example<'_>]) -> Result<Vec<Opinion>, PredictError> {
+        let Some(base) = &self.base else {
+            let plain = |said: Predicted| Opinion {
+                log_base: libm::log(said.mean.max(f64::MIN_POSITIVE)),
+                correction: 0.0,
+                spread: said.spread / said.mean.max(f64::MIN_POSITIVE),
+                excess: 1.0,
+            };
+            let rows = Rows::new(&published(examples))?;
+            return Ok(self.forest.predict(&rows).into_iter().map(plain).collect());
+        };
+        let said: Vec<Said> = examples.iter().map(|example| base.say(&example.terms, example.device)).collect();
+        let corrections = self.forest.predict(&rows(target, examples, &said)?);
+        let opinion = |((example, said), correction): ((&&Example<'_>, &Said), Predicted)| Opinion {
+            log_base: libm::log(said.value / step(target, example.batch)),
+            correction: correction.mean,
+            spread: correction.spread,
+            excess: said.demand / said.value,
+        };
+        Ok(examples.iter().zip(&said).zip(corrections).map(opinion).collect())
+    }
+}
+
+fn published(examples: &[&Example<'_>]) -> Vec<Vec<f64>> {
+    let vector = |example: &&Example<'_>| perf4sight(example.table, example.batch, example.stage);
+    examples.iter().map(vector).collect()
+}
+
+fn rows(target: Target, examples: &[&Example<'_>], said: &[Said]) -> Result<Rows, PredictError> {
+    let rows: Vec<Vec<f64>> = examples
+        .iter()
+        .zip(said)
+        .map(|(example, said)| match target {
+            Target::Memory => of_memory(&example.terms, example.device, said),
+            _ => of_time(&example.terms, example.device, said),
+        })
+        .collect();
+    Rows::new(&rows)
+}
+
+fn width(target: Target) -> usize {
+    match target {
+        Target::Memory => MEMORY_WIDTH,
+        Target::Latency | Target::Energy | Target::Power => TIME_WIDTH,
+    }
+}
+
+const TIME_WIDTH: usize = 15;
+const MEMORY_WIDTH: usize = 13;
+
+/// What trees see beside a base of time: the batch, how large the base says that the work is, what a layer is like, and how well
+/// channels fill tiles.
+fn of_time(terms: &Terms, device: &Device, said: &Said) -> Vec<f64> {
+    let (batch, layers) = (terms.get(Term::Batch), terms.get(Term::Layers).max(1.0));
+    let mut row = vec![batch, said.value, said.floor_over_line];
+    row.push(terms.get(Term::Written) / batch / layers);
+    row.push(terms.work() / batch / layers);
+    row.push(terms.get(Term::Weights) / layers);
+    let padding = |padded: Term, plain: Term| ratio(terms.get(padded), terms.get(plain));
+    row.push(padding(Term::Pointwise32, Term::Pointwise));
+    row.push(padding(Term::Pointwise64, Term::Pointwise));
+    row.push(padding(Term::Pointwise128, Term::Pointwise));
+    row.push(padding(Term::Spatial32, Term::Spatial));
+    row.push(padding(Term::Spatial64, Term::Spatial));
+    row.push(padding(Term::Spatial128, Term::Spatial));
+    row.push(padding(Term::WrittenTile32, Term::Written));
+    row.extend([device.tflops, device.gb_s]);
+    debug_assert_eq!(row.len(), TIME_WIDTH);
+    row
+}
+
+/// What trees see beside a base of memory: the batch, what the base wants, and the tensors that blocks are made for.
+fn of_memory(terms: &Terms, device: &Device, said: &Said) -> Vec<f64> {
+    let mut row = vec![said.demand, said.floor_over_line];
+    row.extend(
+        [
+            Term::Batch,
+            Term::LivePeak,
+            Term::LargestTransform,
+            Term::LargestPatches,
+            Term::LargestTensor,
+            Term::Written,
+            Term::Weights,
+            Term::Transform,
+            Term::ReadPointwise,
+            Term::Layers,
+        ]
+        .map(|term| terms.get(term)),
+    );
+    row.push(device.memory_mib.unwrap_or(0.0));
+    debug_assert_eq!(row.len(), MEMORY_WIDTH);
+    row
+}
+
+/// 1 where there is nothing to compare.
+fn ratio(a: f64, b: f64) -> f64 {
+    if b > 0.0 { a / b } else { 1.0 }
+}

@@ -1,0 +1,190 @@
+//! Evaluations, models and answers as lines for a terminal. No arithmetic that a program would want: that is in the types.
+
+use std::fmt::Write;
+
+use crate::dataset::Target;
+use crate::eval::{Evaluation, Protocol};
+use crate::features::FeatureSet;
+use crate::model::{Answer, Kin, Model, Verdict};
+
+/// A table of errors, and what was left out.
+pub fn evaluation(evaluation: &Evaluation) -> String {
+    let mut text = String::new();
+    let features = match evaluation.features {
+        FeatureSet::Perf4sight => "perf4sight's features",
+        FeatureSet::Jetlag => "jetlag's features",
+    };
+    let how = match evaluation.protocol {
+        None => "fitted on another folder",
+        Some(Protocol::SameNetwork) => "each network by itself, fitted on levels 0, 30, 50, 70, 90",
+        Some(Protocol::Pooled) => "all networks together, fitted on levels 0, 30, 50, 70, 90",
+        Some(Protocol::LeaveOneNetworkOut) => "each network from the others",
+    };
+    line(&mut text, format_args!("Relative error, %: {features}; {how}; {} trees, seed {}", evaluation.trees, evaluation.seed));
+    line(&mut text, format_args!(""));
+    let wide = evaluation.scores.iter().map(|score| score.network.chars().count()).max().unwrap_or(0).max(7);
+    line(
+        &mut text,
+        format_args!(
+            "{:<17} {:<wide$} {:>6} {:>6} {:>7} {:>7} {:>7}  {:>16} {:>7}",
+            "target", "network", "fitted", "scored", "mean", "median", "95th", "in the interval", "width"
+        ),
+    );
+    for score in &evaluation.scores {
+        let errors = score.errors;
+        let (inside, width) = match score.coverage {
+            Some(found) => (format!("{:.1} of {:.0}", found.found_pct, found.aimed_pct), format!("{:.0}", found.width_pct)),
+            None => ("withheld".to_owned(), "-".to_owned()),
+        };
+        line(
+            &mut text,
+            format_args!(
+                "{:<17} {:<wide$} {:>6} {:>6} {:>7.2} {:>7.2} {:>7.2}  {inside:>16} {width:>7}",
+                format!("{} {}", score.stage, score.target),
+                score.network,
+                score.fit_rows,
+                errors.rows,
+                errors.mean_pct,
+                errors.median_pct,
+                errors.p95_pct,
+            ),
+        );
+    }
+    line(&mut text, format_args!(""));
+    for mean in &evaluation.means {
+        let without = match (mean.mean_without_stalls_pct - mean.mean_pct).abs() > 1e-9 {
+            true => format!(" ({:.2} without stalls)", mean.mean_without_stalls_pct),
+            false => String::new(),
+        };
+        line(&mut text, format_args!("{} {}: {:.2} in the mean of {} networks{without}", mean.stage, mean.target, mean.mean_pct, mean.networks));
+    }
+    let mut reasons: Vec<&String> = evaluation.scores.iter().filter_map(|score| score.withheld.as_ref()).collect();
+    reasons.dedup();
+    for reason in reasons {
+        line(&mut text, format_args!("{reason}"));
+    }
+    left_out(&mut text, evaluation);
+    text
+}
+
+fn left_out(text: &mut String, evaluation: &Evaluation) {
+    line(text, format_args!("Failed rows, neither fitted nor scored: {}", evaluation.failed_rows));
+    for network in &evaluation.undescribed {
+        line(
+            text,
+            format_args!(
+                "{}: {} rows left out, since layers/ has no table of variants {}",
+                network.network,
+                network.rows,
+                network.variants.join(", ")
+            ),
+        );
+    }
+    if evaluation.stalls.is_empty() {
+        return;
+    }
+    line(text, format_args!("Taken for stalls, scored and never fitted:"));
+    for stall in &evaluation.stalls {
+        line(
+            text,
+            format_args!(
+                "  {} {} {} batch {}: {:.0} {}, where {:.0} was expected at most",
+                stall.target, stall.network, stall.variant, stall.batch, stall.value, stall.target.unit(), stall.expected_at_most
+            ),
+        );
+    }
+    line(text, format_args!("  Rule: {}", evaluation.stall_rule));
+}
+
+/// What a model was fitted on.
+pub fn model(model: &Model) -> String {
+    let mut text = String::new();
+    let facts = model.facts();
+    let devices: Vec<&str> = facts.devices.iter().map(|device| device.name.as_str()).collect();
+    line(&mut text, format_args!("Fitted on {} ({}), data {}", facts.networks.join(", "), devices.join(", "), facts.data_hash));
+    for target in model.targets() {
+        line(
+            &mut text,
+            format_args!(
+                "  {} {}: {} rows of {} variants; of the trees' correction {:.0} % is used on variants of these networks, {:.0} % on others",
+                target.stage,
+                target.target,
+                target.rows,
+                target.variants,
+                100.0 * target.trees_used_near,
+                100.0 * target.trees_used_far
+            ),
+        );
+        for why in target.near_withheld.iter().chain(&target.far_withheld) {
+            line(&mut text, format_args!("    {why}"));
+        }
+    }
+    text
+}
+
+/// Values with their intervals, whether it fits and is in time, and every reason to doubt.
+pub fn answer(answer: &Answer) -> String {
+    let mut text = String::new();
+    line(&mut text, format_args!("{} of a batch of {} on {}", answer.stage, answer.batch, answer.device));
+    for said in &answer.predictions {
+        let unit = said.target.unit();
+        let interval = match (said.interval, &said.withheld) {
+            (Some(own), _) => format!("{} to {} {unit} ({:.0} %)", figure(own.low), figure(own.high), 100.0 * own.level),
+            (None, Some(why)) => why.to_string(),
+            (None, None) => "no interval".to_owned(),
+        };
+        let name = match said.target {
+            Target::Memory => "peak memory",
+            Target::Energy => "energy a frame",
+            Target::Power => "mean power",
+            Target::Latency => "latency",
+        };
+        line(&mut text, format_args!("  {name:<15} {:>9} {unit:<4} {interval}", figure(said.value)));
+    }
+    if let Some(fits) = answer.fits {
+        let word = match fits.verdict {
+            Verdict::Yes => "fits",
+            Verdict::No => "does not fit",
+            Verdict::Open => "may or may not fit",
+        };
+        line(&mut text, format_args!("  {word}: {} MiB of {} MiB", figure(fits.demand_mib), figure(fits.limit_mib)));
+    }
+    if let Some(late) = answer.late {
+        let word = match late.in_time {
+            Verdict::Yes => "in time",
+            Verdict::No => "late",
+            Verdict::Open => "may or may not be in time",
+        };
+        let (by, side) = (figure(late.late_by_ms.abs()), if late.late_by_ms > 0.0 { "after" } else { "before" });
+        line(&mut text, format_args!("  {word}: {by} ms {side} the deadline of {} ms", figure(late.deadline_ms)));
+    }
+    if answer.only_weights {
+        line(&mut text, format_args!("  Layers without weights were left aside: the fitted networks were described without them."));
+    }
+    let mut reasons: Vec<String> = Vec::new();
+    for said in &answer.predictions {
+        let doubt = said.unlike.iter().map(ToString::to_string);
+        reasons.extend(doubt.filter(|reason| !reasons.contains(reason)).collect::<Vec<_>>());
+    }
+    if answer.predictions.iter().any(|said| said.kin == Kin::Other) {
+        line(&mut text, format_args!("  Degraded: this network is none of the fitted ones."));
+    }
+    for reason in reasons {
+        line(&mut text, format_args!("  - {reason}"));
+    }
+    text
+}
+
+/// Three digits, or all before the point.
+fn figure(value: f64) -> String {
+    match value.abs() {
+        large if large >= 100.0 => format!("{value:.0}"),
+        middle if middle >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{line}");
+}
