@@ -22,6 +22,7 @@ const CRATES: [&str; 14] = [
     "crates/jetlag-range/src",
     "crates/jetlag-record/src",
     "crates/jetlag-report/src",
+    "crates/jetlag-score/src",
     "crates/jetlag-video/src",
     "crates/jetlag-work/src",
     "crates/jetlag-world/src",

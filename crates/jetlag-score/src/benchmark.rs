@@ -22,6 +22,8 @@ impl<'a> Counts<'a> {
     }
 }
 
+const TOO_LARGE: &str = "it is larger than a number can be: check sizes, places and velocities";
+
 /// A figure of a benchmark.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
@@ -35,10 +37,13 @@ pub struct Figure {
 
 impl Figure {
     pub(crate) fn new(name: impl Into<String>, value: Option<f64>, why_not: &'static str) -> Self {
+        let too_large = value.is_some_and(|value| !value.is_finite());
+        let value = value.filter(|value| value.is_finite());
+        let why = if too_large { TOO_LARGE } else { why_not };
         Figure {
             name: name.into(),
             value,
-            why: value.is_none().then_some(why_not),
+            why: value.is_none().then_some(why),
         }
     }
 }

@@ -19,6 +19,10 @@ pub fn area([x1, y1, x2, y2]: Corners) -> f64 {
 
 /// The area that two rectangles of the image share.
 pub fn shared(a: Corners, b: Corners) -> f64 {
+    // Also what is not a number: the smaller of a number and none is the number.
+    if area(a) == 0.0 || area(b) == 0.0 {
+        return 0.0;
+    }
     let width = a[2].min(b[2]) - a[0].max(b[0]);
     let height = a[3].min(b[3]) - a[1].max(b[1]);
     if width > 0.0 && height > 0.0 {
@@ -48,7 +52,13 @@ fn over_union(both: f64, a: f64, b: f64) -> f64 {
     if !(both > 0.0) {
         return 0.0;
     }
-    (both / (a + b - both)).clamp(0.0, 1.0)
+    let share = both / (a + b - both);
+    // Of infinite areas there is no share.
+    if share.is_nan() {
+        0.0
+    } else {
+        share.clamp(0.0, 1.0)
+    }
 }
 
 /// A rotated rectangle of the ground, ready to be compared with many others.
@@ -144,6 +154,9 @@ impl Solid {
 
     /// The volume that both cover.
     pub fn shared(&self, other: &Solid) -> f64 {
+        if self.volume() == 0.0 || other.volume() == 0.0 {
+            return 0.0;
+        }
         let height = self.extent[1].min(other.extent[1]) - self.extent[0].max(other.extent[0]);
         if height > 0.0 {
             self.footprint.shared(&other.footprint) * height

@@ -13,6 +13,7 @@
 
 mod benchmark;
 pub mod bootstrap;
+pub mod classes;
 pub mod coco;
 mod error;
 pub mod files;

@@ -10,9 +10,11 @@
 mod matching;
 mod summary;
 
+use jetlag_record::detection::Box2d;
+
 use crate::benchmark::{Benchmark, Counts, Figure};
 use crate::error::{ScoreError, Site, What, few_enough};
-use crate::iou::Corners;
+use crate::iou::{self, Corners};
 
 pub use summary::{ClassScores, Scores};
 
@@ -56,6 +58,17 @@ pub struct Image {
     pub truths: Vec<Truth>,
     /// The detections, in any order; of equal scores the earlier one goes first.
     pub found: Vec<Found>,
+}
+
+impl Found {
+    /// Of a detector's box.
+    pub fn in_image(class: usize, score: f32, b: &Box2d) -> Found {
+        Found {
+            class,
+            bbox: bbox(iou::corners(b)),
+            score: f64::from(score),
+        }
+    }
 }
 
 /// A box as COCO has it: left, top, width, height.

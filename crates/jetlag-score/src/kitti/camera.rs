@@ -79,26 +79,26 @@ impl Camera {
     }
 
     /// A detection of the LiDAR; `None` for one that the camera does not see: the benchmark has no labels there.
-    pub fn found(&self, kind: Kind, score: f64, b: &Box3d) -> Option<Found> {
+    pub fn found(&self, kind: Kind, score: f32, b: &Box3d) -> Option<Found> {
         let space = self.place(b);
         Some(Found {
             kind,
             alpha: Some(alpha(&space)),
             bbox: self.bbox(&space)?,
             space: Some(space),
-            score,
+            score: f64::from(score),
         })
     }
 }
 
 /// A detection in the image alone.
-pub fn in_image(kind: Kind, score: f64, b: &Box2d) -> Found {
+pub fn in_image(kind: Kind, score: f32, b: &Box2d) -> Found {
     Found {
         kind,
         alpha: None,
         bbox: iou::corners(b),
         space: None,
-        score,
+        score: f64::from(score),
     }
 }
 

@@ -18,6 +18,8 @@ mod matching;
 mod pose;
 mod summary;
 
+use jetlag_record::detection::Box3d;
+
 use crate::benchmark::Counts;
 use crate::error::{ScoreError, Site, What, few_enough};
 
@@ -156,6 +158,22 @@ pub struct Found {
     pub attribute: Option<usize>,
     /// The higher, the surer.
     pub score: f64,
+}
+
+impl Found {
+    /// Of a detector's box in its sensor's frame, whose pose in the global frame this is. It tells neither velocity nor attribute.
+    pub fn placed(class: usize, score: f32, b: &Box3d, pose: &Pose) -> Found {
+        let Placed { centre, size, yaw } = pose.place(b);
+        Found {
+            class,
+            centre,
+            size,
+            yaw,
+            velocity: None,
+            attribute: None,
+            score: f64::from(score),
+        }
+    }
 }
 
 /// A bicycle rack.
