@@ -383,6 +383,52 @@ impl HostTensor {
     }
 }
 
+/// The elements of a tensor as numbers, whatever their type: for outputs of which each network has its own.
+#[derive(Clone, Copy)]
+pub struct Numbers<'a> {
+    element: ElementType,
+    bytes: &'a [u8],
+}
+
+impl<'a> Numbers<'a> {
+    /// The elements of this tensor.
+    ///
+    /// # Errors
+    /// The host does not have them.
+    pub fn of(tensor: &'a HostTensor) -> Result<Self, TensorError> {
+        tensor.check(tensor.element)?;
+        Ok(Numbers {
+            element: tensor.element,
+            bytes: tensor.bytes(),
+        })
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.bytes.len() / self.element.size()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+    /// One of them, rounded to `f32`; `None` beyond the last.
+    pub fn at(&self, index: usize) -> Option<f32> {
+        let size = self.element.size();
+        let start = index.checked_mul(size)?;
+        let bytes = self.bytes.get(start..start.checked_add(size)?)?;
+        Some(match (self.element, bytes) {
+            (ElementType::F32, &[a, b, c, d]) => f32::from_ne_bytes([a, b, c, d]),
+            (ElementType::I32, &[a, b, c, d]) => i32::from_ne_bytes([a, b, c, d]) as f32,
+            (ElementType::F16, &[a, b]) => half::f16::from_ne_bytes([a, b]).to_f32(),
+            (ElementType::I8, &[a]) => f32::from(a.cast_signed()),
+            (ElementType::U8 | ElementType::Bool, &[a]) => f32::from(a),
+            (ElementType::I64, &[a, b, c, d, e, f, g, h]) => {
+                i64::from_ne_bytes([a, b, c, d, e, f, g, h]) as f32
+            }
+            _ => return None,
+        })
+    }
+}
+
 /// The tensors of one frame, by name and by position.
 #[derive(Default)]
 pub struct TensorSet {

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use jetlag::detector::camera::Fit;
 use jetlag::detector::camera::fit::{Align, FitSpec, Letterbox, Rounding};
-use jetlag::detector::camera::preprocess::{CameraPreprocess, Colour, InputFormat, Layout};
+use jetlag::detector::camera::preprocess::{CameraPreprocess, Colour, Element, InputFormat, Layout};
 use jetlag::detector::{Box2d, Detection, Place, spec};
 use jetlag::scenario::Reading;
 use jetlag::source::{Content, Frame, Image, images};
@@ -173,6 +173,7 @@ fn agreement(
 /// The 8-bit levels that our resize gives the network, in RGB order.
 fn network_levels(fit: FitSpec, size: [usize; 2], image: &Image) -> Vec<u8> {
     let format = InputFormat {
+        element: Element::F32,
         tensor: String::new(),
         size,
         layout: Layout::Nhwc,

@@ -16,6 +16,7 @@ use jetlag::detector::lidar::LidarSpec;
 use jetlag::detector::lidar::anchors::AnchorDecode;
 use jetlag::detector::lidar::encode::CELLS;
 use jetlag::detector::lidar::nms::Suppress;
+use jetlag::detector::lidar::spec::HeadSpec;
 use jetlag::detector::spec::{self, DetectorSpec};
 use jetlag::detector::{Box3d, Detection, Place};
 use jetlag::scenario::{PointFormat, Reading};
@@ -175,7 +176,10 @@ fn check_sweep(open: &mut Pipeline, sweep_file: &Path, reference: &Path, head: &
     let most = counts.iter().fold(0f32, |a, b| a.max(*b));
     assert_eq!(f64::from(most), number(&reference["max_points_in_a_pillar"]));
     let spec = kitti_car("rpn_fp32.onnx");
-    let mut anchors = AnchorDecode::new(spec.head(), spec.grid(), Suppress::new(0.1, 1, true));
+    let HeadSpec::Anchors(how) = &spec.head else {
+        panic!("a head of anchors")
+    };
+    let mut anchors = AnchorDecode::new(spec.anchor_head(how), spec.grid(), Suppress::new(0.1, 1, true));
     let with_points = anchors.anchors_with_points(cells) as u64;
     assert_eq!(with_points, reference["anchors_with_points"].as_u64().unwrap());
 

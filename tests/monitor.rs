@@ -463,7 +463,7 @@ fn one_measure_of_power_is_asked_at_each_reading_and_loads_once() {
             Some(&nvml),
             &["--interval", "20ms", "--record", &file],
         );
-        for _ in 0..2 {
+        for _ in 0..12 {
             watched.until("a reading", |o| has(o, &format!("nvml/gpu0_{rail}")));
         }
         assert!(watched.end().1.success());
@@ -478,11 +478,8 @@ fn one_measure_of_power_is_asked_at_each_reading_and_loads_once() {
             .unwrap()
             .lines()
             .count();
-        assert!(
-            asked <= of(rail) + 2,
-            "{asked} for {} readings and a look beforehand",
-            of(rail)
-        );
+        // Once a reading, and not once for each of the two loads; a few readings are asked and not written, when it begins and ends.
+        assert!(asked < of(rail) * 3 / 2, "{asked} for {} readings", of(rail));
     }
 }
 

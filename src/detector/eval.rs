@@ -205,7 +205,7 @@ mod tests {
     }
 
     fn found(class: u16, score: f32, place: Place) -> Detection {
-        Detection { class, score, place }
+        Detection::still(class, score, place)
     }
 
     fn object(class: u16, place: Place) -> Truth {

@@ -290,7 +290,7 @@ mod tests {
         );
         let text = told("output: \"output\"", "output: \"output\", bins: 8");
         assert!(
-            text.contains("`YoloxGrid` has no field `bins`; NanoDet has it"),
+            text.contains("`YoloxGrid` has no field `bins`; NanoDet, Grid have it"),
             "{text}"
         );
         let text = told("YoloxGrid", "YoloX");

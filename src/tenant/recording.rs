@@ -188,11 +188,7 @@ mod tests {
 
     /// So many, told apart by their class.
     fn found(number: u16) -> Vec<Detection> {
-        let one = |class| Detection {
-            class,
-            score: 0.5,
-            place: Place::Image(Box2d::default()),
-        };
+        let one = |class| Detection::still(class, 0.5, Place::Image(Box2d::default()));
         (0..number).map(one).collect()
     }
 

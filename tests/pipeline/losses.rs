@@ -11,11 +11,7 @@ struct Finds(usize);
 
 impl Postprocess for Finds {
     fn run(&mut self, _: &TensorSet, _: &Carry, found: &mut Vec<Detection>) -> Result<(), DetectorError> {
-        let one = Detection {
-            class: 1,
-            score: 0.5,
-            place: Place::Image(Box2d::default()),
-        };
+        let one = Detection::still(1, 0.5, Place::Image(Box2d::default()));
         found.extend(std::iter::repeat_n(one, self.0));
         Ok(())
     }

@@ -52,11 +52,7 @@ fn recorded(path: &Path, frames: &[FrameRecord]) -> Recorded {
     for record in frames {
         sink.frame(*record);
     }
-    let found = Detection {
-        class: 4,
-        score: 0.5,
-        place: Place::Image(Box2d::default()),
-    };
+    let found = Detection::still(4, 0.5, Place::Image(Box2d::default()));
     sink.detections(&frames[0], &[found]);
     let (notes, events) = channel();
     notes.send(log()).unwrap();

@@ -49,4 +49,18 @@ pub struct Detection {
     pub score: f32,
     /// The box, in the image or in space.
     pub place: Place,
+    /// How fast it moves along x and y of the LiDAR frame, in metres a second; `None` where the detector does not say it.
+    pub velocity: Option<[f32; 2]>,
+}
+
+impl Detection {
+    /// One of which no velocity is known.
+    pub const fn still(class: u16, score: f32, place: Place) -> Self {
+        Detection {
+            class,
+            score,
+            place,
+            velocity: None,
+        }
+    }
 }

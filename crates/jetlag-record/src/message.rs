@@ -137,6 +137,16 @@ pub(super) fn encode_detections(out: &mut Vec<u8>, unix_ns: u64, r: &DetectionsR
             }
         }
     }
+    // A detection cannot grow without a new major version: elements of a sequence have no end of their own.
+    if r.detections.iter().any(|detection| detection.velocity.is_some()) {
+        e.len(r.detections.len());
+        for detection in &r.detections {
+            let velocity = detection.velocity.unwrap_or([f32::NAN; 2]);
+            velocity.into_iter().for_each(|v| e.f32(v));
+        }
+    } else {
+        e.len(0);
+    }
 }
 
 fn decode_detections(data: &[u8]) -> Result<DetectionsRecord, CdrError> {
@@ -151,6 +161,20 @@ fn decode_detections(data: &[u8]) -> Result<DetectionsRecord, CdrError> {
     let mut detections = Vec::with_capacity(count.min(1024));
     for _ in 0..count {
         detections.push(decode_detection(&mut d)?);
+    }
+    // Before version 1.10 the message ended here.
+    if !d.at_end() {
+        let velocities = d.len()?;
+        if velocities != 0 && velocities != detections.len() {
+            return Err(CdrError::UnknownValue {
+                field: "velocities of a frame's detections",
+                value: velocities as u64,
+            });
+        }
+        for detection in detections.iter_mut().take(velocities) {
+            let velocity = [d.f32()?, d.f32()?];
+            detection.velocity = velocity.iter().all(|v| !v.is_nan()).then_some(velocity);
+        }
     }
     Ok(DetectionsRecord {
         tenant,
@@ -193,7 +217,7 @@ fn decode_detection(d: &mut Decoder<'_>) -> Result<Detection, CdrError> {
         (None, None) => return Err(boxes(0)),
         (Some(_), Some(_)) => return Err(boxes(2)),
     };
-    Ok(Detection { class, score, place })
+    Ok(Detection::still(class, score, place))
 }
 
 fn boxes(found: usize) -> CdrError {

@@ -9,7 +9,7 @@ pub const SCHEMA_MAJOR: u32 = 1;
 /// minor version is the same for both.
 pub const SCHEMA_MAJOR_WITHOUT_SCENARIO: u32 = 2;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 9;
+pub const SCHEMA_MINOR: u32 = 10;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";
@@ -103,6 +103,7 @@ impl MessageKind {
             MessageKind::Detections => concat!(
                 include_str!("msg/Detections.msg"),
                 include_str!("msg/Detection.dep"),
+                include_str!("msg/Velocity.dep"),
                 include_str!("msg/Time.dep")
             ),
             MessageKind::Sample => concat!(include_str!("msg/Sample.msg"), include_str!("msg/Time.dep")),

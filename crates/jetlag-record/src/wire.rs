@@ -364,6 +364,7 @@ mod tests {
                     Detection {
                         class: 5,
                         score: 0.5,
+                        velocity: None,
                         place: Place::Image(Box2d {
                             x1: 1.0,
                             y1: 2.0,
@@ -374,6 +375,7 @@ mod tests {
                     Detection {
                         class: 6,
                         score: 0.25,
+                        velocity: Some([1.5, -2.0]),
                         place: Place::Space(Box3d {
                             x: 1.0,
                             y: 2.0,

@@ -180,6 +180,7 @@ mod tests {
         Detection {
             class: 0,
             score,
+            velocity: None,
             place: Place::Image(Box2d {
                 x1: x,
                 y1: 0.0,
@@ -193,6 +194,7 @@ mod tests {
         Detection {
             class: 1,
             score,
+            velocity: None,
             place: Place::Space(Box3d {
                 x,
                 l: 4.0,

@@ -38,8 +38,8 @@ impl Default for Nms {
 }
 
 impl Nms {
-    /// As written in a spec.
-    pub(crate) fn read(r: &mut Reader, node: &Node, field: &str) -> Option<Self> {
+    /// As written in a spec; `usual` is what holds of what is not written.
+    pub(crate) fn read(r: &mut Reader, node: &Node, field: &str, usual: Nms) -> Option<Self> {
         let known = &["iou", "class_aware", "max_detections", "max_candidates", "labels"];
         let f = r.record(
             node,
@@ -48,7 +48,6 @@ impl Nms {
             "fields in parentheses, such as (iou: 0.45)",
             known,
         )?;
-        let usual = Nms::default();
         let most = |r: &mut Reader, name, usual| r.optional(&f, name, Reader::whole).or(usual);
         Some(Nms {
             iou: r.optional(&f, "iou", Reader::number).or(usual.iou),

@@ -11,14 +11,16 @@
 //! (`lines`). A device that does the same is handed rows and tables ([`block`]).
 
 pub mod block;
+mod element;
 mod lines;
 
+pub use element::Element;
 use lines::Across;
 
 use super::fit::{FitSpec, Placement};
 use crate::detector::{Carry, DetectorError, Preprocess};
 use crate::source::{Content, ContentKind, Frame, Image};
-use crate::tensor::{Shape, TensorError, TensorSet};
+use crate::tensor::{HostTensor, Shape, TensorError, TensorSet};
 
 /// Order of the input's dimensions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -59,6 +61,8 @@ pub struct InputFormat {
     pub mean: [f32; 3],
     /// What each channel is divided by at the end; see `scale`.
     pub std: [f32; 3],
+    /// The type of the tensor's elements.
+    pub element: Element,
 }
 
 impl InputFormat {
@@ -123,6 +127,8 @@ pub struct CameraPreprocess {
     down: Vec<Blend>,
     lines: [Line; 2],
     tables: block::Tables,
+    /// The input as `f32`, where the network takes another type.
+    values: Vec<f32>,
 }
 
 /// `value = level × gain + offset`
@@ -169,7 +175,19 @@ impl CameraPreprocess {
             down: Vec::new(),
             lines: Default::default(),
             tables: block::Tables::default(),
+            values: Vec::new(),
         }
+    }
+
+    /// Fills the tensor of a network that takes another type than `f32`.
+    fn fill_converted(&mut self, image: &Image, tensor: &mut HostTensor) -> Result<Placement, FillError> {
+        let mut values = std::mem::take(&mut self.values);
+        values.resize(self.shape.len(), 0.0);
+        let placed = self.fill(image, &mut values);
+        let written = self.format.element.write(&values, tensor);
+        self.values = values;
+        written?;
+        placed
     }
 
     /// Fills `out`, of the format's shape, from `image`; returns where the image came to lie.
@@ -344,7 +362,10 @@ impl Preprocess for CameraPreprocess {
             None => {
                 let tensor = inputs.get_mut(&self.format.tensor)?;
                 tensor.set_shape(self.shape)?;
-                self.fill(image, tensor.f32_mut()?)
+                match self.format.element {
+                    Element::F32 => self.fill(image, tensor.f32_mut()?),
+                    Element::F16 | Element::U8 => self.fill_converted(image, tensor),
+                }
             }
         };
         let placement = placed.map_err(|error| DetectorError::BadFrame {

@@ -11,11 +11,10 @@ use super::fit::FitSpec;
 use super::head::{Geometry, Head};
 use super::nms::Nms;
 use super::postprocess::CameraPostprocess;
-use super::preprocess::{CameraPreprocess, Colour, InputFormat, Layout, block};
+use super::preprocess::{CameraPreprocess, Colour, Element, InputFormat, Layout, block};
 use crate::backend::{DeviceInput, NetworkSource, Program, Step, TensorSpec};
 use crate::detector::Detector;
 use crate::source::ContentKind;
-use crate::tensor::ElementType;
 use crate::written::{Kind, Node, Reader, Rules, one_of, shown};
 
 /// A camera detector as written.
@@ -84,6 +83,8 @@ pub struct InputSpec {
     pub mean: [f32; 3],
     /// Per channel, in the order of `colour`.
     pub std: [f32; 3],
+    /// The type of the input's elements.
+    pub element: Element,
 }
 
 /// The widest and highest input that is taken; anything above is a slip of the pen.
@@ -99,7 +100,7 @@ const CAMERA_FIELDS: &[&str] = &[
     "nms",
 ];
 const INPUT_FIELDS: &[&str] = &[
-    "tensor", "width", "height", "layout", "colour", "fit", "scale", "mean", "std",
+    "tensor", "width", "height", "layout", "colour", "fit", "scale", "mean", "std", "element",
 ];
 
 impl Classes {
@@ -135,6 +136,7 @@ impl InputSpec {
             scale,
             mean,
             std,
+            element: r.optional(&f, "element", one_of("element")).or_default(),
         })
     }
 }
@@ -155,8 +157,12 @@ impl CameraSpec {
             "head: YoloAnchorFree(output: \"output0\")",
             Head::read,
         );
-        let score_threshold = r.optional(&f, "score_threshold", Reader::number).or(0.25);
-        let nms = r.optional(&f, "nms", Nms::read).or_default();
+        let usual = head.as_ref().map_or_else(Nms::default, Head::usual_nms);
+        let threshold = head.as_ref().map_or(0.25, Head::usual_threshold);
+        let score_threshold = r.optional(&f, "score_threshold", Reader::number).or(threshold);
+        let nms = r
+            .optional(&f, "nms", |r, node, field| Nms::read(r, node, field, usual))
+            .or(usual);
         Some(CameraSpec {
             name: name.given().map(|spot| spot.value.clone()),
             classes: classes?,
@@ -182,6 +188,7 @@ impl CameraSpec {
             scale: input.scale,
             mean: input.mean,
             std: input.std,
+            element: input.element,
         };
         Detector {
             reach: None,
@@ -193,10 +200,11 @@ impl CameraSpec {
                 steps: vec![Step::Engine(0)],
                 host_tensors: vec![TensorSpec {
                     name: format.tensor.clone(),
-                    element: ElementType::F32,
+                    element: format.element.of_tensor(),
                     max_shape: format.shape(),
                 }],
-                first: Some(DeviceInput::Fit(block::on_device(&format))),
+                // The device writes f32.
+                first: (format.element == Element::F32).then(|| DeviceInput::Fit(block::on_device(&format))),
                 read_back: Vec::new(),
             },
             preprocess: Box::new(CameraPreprocess::new(format)),

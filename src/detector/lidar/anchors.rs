@@ -344,11 +344,8 @@ impl Postprocess for AnchorDecode {
         self.keep_best();
         self.decode(outputs)?;
         self.suppress.run(&self.candidates, |candidate| {
-            found.push(Detection {
-                class: candidate.class,
-                score: candidate.score,
-                place: Place::Space(candidate.at),
-            });
+            let place = Place::Space(candidate.at);
+            found.push(Detection::still(candidate.class, candidate.score, place));
         });
         Ok(())
     }

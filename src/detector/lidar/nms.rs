@@ -23,6 +23,8 @@ pub struct Suppress {
     /// Whether boxes suppress only those of their own class.
     pub per_class: bool,
     kept: Vec<(u16, Footprint)>,
+    /// Classes and centres of those kept, where distances count.
+    centres: Vec<(u16, [f32; 2])>,
 }
 
 impl Suppress {
@@ -33,13 +35,53 @@ impl Suppress {
             keep,
             per_class,
             kept: Vec::with_capacity(keep),
+            centres: Vec::with_capacity(keep),
         }
     }
 
     /// Calls `found` for each box that stays. `candidates` come best first.
     pub fn run(&mut self, candidates: &[Candidate], mut found: impl FnMut(&Candidate)) {
+        self.run_with(candidates, None, |_, candidate| found(candidate));
+    }
+
+    /// Calls `found` for each box that stays, with its position among the candidates. With a distance in metres, what counts is
+    /// how near the centres are, and not how much boxes overlap (CenterPoint's circle suppression).
+    pub fn run_with(
+        &mut self,
+        candidates: &[Candidate],
+        distance: Option<f64>,
+        found: impl FnMut(usize, &Candidate),
+    ) {
+        match distance {
+            Some(distance) => self.by_distance(candidates, distance as f32, found),
+            None => self.by_overlap(candidates, found),
+        }
+    }
+
+    fn by_distance(
+        &mut self,
+        candidates: &[Candidate],
+        distance: f32,
+        mut found: impl FnMut(usize, &Candidate),
+    ) {
+        self.centres.clear();
+        for (index, candidate) in candidates.iter().enumerate() {
+            if self.centres.len() == self.keep {
+                return;
+            }
+            let Box3d { x, y, .. } = candidate.at;
+            let rivals = |class: u16| !self.per_class || class == candidate.class;
+            let near = |[u, v]: [f32; 2]| (x - u).powi(2) + (y - v).powi(2) < distance * distance;
+            if !self.centres.iter().any(|(class, at)| near(*at) && rivals(*class)) {
+                self.centres.push((candidate.class, [x, y]));
+                found(index, candidate);
+            }
+        }
+    }
+
+    fn by_overlap(&mut self, candidates: &[Candidate], mut found: impl FnMut(usize, &Candidate)) {
         self.kept.clear();
-        for candidate in candidates {
+        for (index, candidate) in candidates.iter().enumerate() {
             if self.kept.len() == self.keep {
                 return;
             }
@@ -51,7 +93,7 @@ impl Suppress {
                 .any(|(class, better)| rivals(*class) && better.iou(&footprint) > self.iou);
             if !beaten {
                 self.kept.push((candidate.class, footprint));
-                found(candidate);
+                found(index, candidate);
             }
         }
     }

@@ -31,6 +31,7 @@ use super::columns::{CellColumn, PointColumn};
 
 use super::anchors::{Activation, Convention, DirectionRule, HeadLayout, Placement, Scores};
 use super::encode::Feature;
+use super::heatmap::HeatmapSpec;
 use super::scatter::FeatureLayout;
 use super::voxelise::WhenFull;
 
@@ -197,32 +198,38 @@ pub enum WholeInput {
 #[derive(Clone, Debug, PartialEq)]
 pub enum HeadSpec {
     /// Boxes as corrections of fixed anchors.
-    Anchors {
-        /// Tensor of seven corrections an anchor: x, y, z, three sides, rotation.
-        boxes: String,
-        /// Name of the tensor with a score for each anchor and class.
-        classes: String,
-        /// Tensor of two direction classes an anchor.
-        directions: Option<String>,
-        /// How they are used.
-        direction_rule: DirectionRule,
-        /// Order of the dimensions of these tensors.
-        layout: HeadLayout,
-        /// What the scores are of.
-        scores: Scores,
-        /// From a network's score to 0..=1.
-        activation: Activation,
-        /// What sides and rotations mean.
-        convention: Convention,
-        /// Where the anchors lie.
-        placement: Placement,
-        /// Pillars per cell of the head, along x and along y.
-        stride: u32,
-        /// The anchors of each cell, in the network's order: entry by entry, rotation by rotation.
-        anchors: Vec<AnchorSpec>,
-        /// Whether anchors over fewer than two occupied pillars are left out.
-        drop_empty: bool,
-    },
+    Anchors(AnchorHeadSpec),
+    /// Boxes by the peaks of heat maps.
+    Heatmap(HeatmapSpec),
+}
+
+/// How corrections of anchors are read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnchorHeadSpec {
+    /// Tensor of seven corrections an anchor: x, y, z, three sides, rotation.
+    pub boxes: String,
+    /// Name of the tensor with a score for each anchor and class.
+    pub classes: String,
+    /// Tensor of two direction classes an anchor.
+    pub directions: Option<String>,
+    /// How they are used.
+    pub direction_rule: DirectionRule,
+    /// Order of the dimensions of these tensors.
+    pub layout: HeadLayout,
+    /// What the scores are of.
+    pub scores: Scores,
+    /// From a network's score to 0..=1.
+    pub activation: Activation,
+    /// What sides and rotations mean.
+    pub convention: Convention,
+    /// Where the anchors lie.
+    pub placement: Placement,
+    /// Pillars per cell of the head, along x and along y.
+    pub stride: u32,
+    /// The anchors of each cell, in the network's order: entry by entry, rotation by rotation.
+    pub anchors: Vec<AnchorSpec>,
+    /// Whether anchors over fewer than two occupied pillars are left out.
+    pub drop_empty: bool,
 }
 
 /// Anchors of one size.

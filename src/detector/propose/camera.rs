@@ -370,7 +370,22 @@ fn nanodet_plus(seen: &Seen<'_>) -> Option<Proposal> {
             "a row for each cell of strides 8, 16, 32, 64, and columns for {classes} classes and four sides of 8 bins"
         ),
     )];
-    without_head("NanoDet-Plus", 72 + seen.likely(classes), reasons)
+    let level = |stride: usize| {
+        let [across, down] = [image.width, image.height].map(|side| side.div_ceil(stride));
+        format!("(stride: {stride}, cells: ({across}, {down}))")
+    };
+    let head = format!(
+        "Grid(\n        tensors: [{:?}], columns: [[Classes, Left, Top, Right, Bottom]], bins: 8,\n        levels: [{}],\n    )",
+        output.name,
+        [8, 16, 32, 64].map(level).join(", ")
+    );
+    let mut draft = draft(seen, &image, classes, head);
+    draft.colour = Colour::Bgr;
+    draft.scaling = Scaling::ImageNetBytes;
+    draft.fit = FitSpec::Stretch;
+    draft.score_threshold = 0.4;
+    draft.iou = 0.6;
+    with_head("NanoDet-Plus", 72 + seen.likely(classes), reasons, &image, draft)
 }
 
 /// Scores `[1, N, C]` and corners `[1, N, 4]`.
@@ -396,7 +411,18 @@ fn prior_boxes(seen: &Seen<'_>) -> Option<Proposal> {
             boxes,
             format!("{rows} queries, fewer than any grid has cells"),
         )];
-        return without_head("DETR or a network like it", 85, reasons);
+        let classes = columns.checked_sub(1).filter(|classes| *classes > 0)?;
+        let head = format!(
+            "Queries(scores: {:?}, boxes: {:?}, activation: Softmax, no_object: Last)",
+            scores.name, boxes.name
+        );
+        let mut draft = draft(seen, &image, classes, head);
+        draft.scaling = Scaling::ImageNet;
+        draft.fit = FitSpec::Stretch;
+        draft.score_threshold = 0.5;
+        draft.iou = 1.0;
+        draft.assumed.push("The last column is taken for no object, as DETR has it; Deformable DETR and DINO have none and need activation: Sigmoid.");
+        return with_head("DETR or a network like it", 85, reasons, &image, draft);
     }
     let classes = columns.checked_sub(1).filter(|classes| *classes > 0)?;
     let reasons = vec![format!(
@@ -437,7 +463,12 @@ fn end_to_end(seen: &Seen<'_>) -> Option<Proposal> {
         output,
         format!("{rows} rows of corners, score and class, suppressed already"),
     )];
-    without_head("YOLOv10 or a network with its suppression inside", 90, reasons)
+    // The rows do not tell how many classes there are.
+    let classes = seen.names.as_ref().map_or(80, Vec::len);
+    let mut draft = draft(seen, &image, classes, format!("EndToEnd(boxes: {:?})", output.name));
+    draft.iou = 1.0;
+    let family = "YOLOv10 or a network with its suppression inside";
+    with_head(family, 90, reasons, &image, draft)
 }
 
 /// One output of queries `[1, N, 4 + C]`, or boxes, labels and scores by name with the image's size as a second input.
@@ -466,7 +497,17 @@ fn detr(seen: &Seen<'_>) -> Option<Proposal> {
         output,
         format!("{rows} queries, which are no grid's cells, and columns for a box and {classes} classes"),
     )];
-    without_head("RT-DETR or a network like it", 80 + seen.likely(classes), reasons)
+    let head = format!(
+        "Grid(\n        tensors: [{:?}], columns: [[X, Y, Width, Height, Classes]], levels: [(stride: 1, cells: ({rows}, 1))],\n        \
+         point: Origin, offset: Identity(times: Input), size: Identity(times: Input),\n    )",
+        output.name
+    );
+    let mut draft = draft(seen, &image, classes, head);
+    draft.fit = FitSpec::Stretch;
+    draft.iou = 1.0;
+    draft.assumed.push("Boxes are taken to be centre and size as fractions of the input, and scores to have been through the sigmoid.");
+    let fit = 80 + seen.likely(classes);
+    with_head("RT-DETR or a network like it", fit, reasons, &image, draft)
 }
 
 /// Boxes, labels and scores, each box once: suppressed in the network.
@@ -486,13 +527,19 @@ fn after_nms(seen: &Seen<'_>) -> Option<Proposal> {
 
 /// `[1, K]`, or that with two dimensions of 1.
 fn classifier(seen: &Seen<'_>) -> Option<Proposal> {
-    seen.image?;
+    let image = seen.image?;
     let output = seen.only_output()?;
     let ([classes] | [classes, 1, 1]) = output.behind_batch()?[..] else {
         return None;
     };
     let reasons = vec![said(output, format!("{classes} values for the whole image"))];
-    without_head("an image classifier", 70, reasons)
+    let mut draft = draft(seen, &image, classes, format!("Classifier(output: {:?})", output.name));
+    draft.scaling = Scaling::ImageNet;
+    draft.fit = FitSpec::Stretch;
+    draft.score_threshold = 0.0;
+    draft.iou = 1.0;
+    draft.assumed.push("The values are taken for logits; write activation: Identity where the network ends in a softmax.");
+    with_head("an image classifier", 70, reasons, &image, draft)
 }
 
 /// `[1, K, h, w]`: something for each pixel.

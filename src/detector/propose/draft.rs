@@ -183,12 +183,16 @@ pub struct CameraDraft {
 impl CameraDraft {
     /// The head's name in specs.
     pub fn head_name(&self) -> &'static str {
-        const NAMES: [&str; 5] = [
+        const NAMES: [&str; 9] = [
             "YoloxGrid",
             "YoloAnchors",
             "YoloAnchorFree",
             "NanoDet",
             "PriorBoxes",
+            "EndToEnd",
+            "Queries",
+            "Grid",
+            "Classifier",
         ];
         let begins = |name: &&str| {
             self.head

@@ -136,10 +136,16 @@ fn yolov8_and_yolo11_have_a_column_a_cell_and_no_objectness() {
 }
 
 #[test]
-fn yolov10_is_told_and_has_no_head() {
-    let (family, head) = looks(&of_image(&["output0:float:1,300,6"]));
+fn yolov10_ends_in_boxes() {
+    let facts = of_image(&["output0:float:1,300,6"]);
+    let (family, head) = looks(&facts);
     assert!(family.contains("YOLOv10"), "{family}");
-    assert_eq!(head, None);
+    assert_eq!(head, Some("EndToEnd"));
+    let text = camera(&facts).ron("yolov10", "yolov10.onnx", &[]);
+    assert!(
+        text.contains(r#"EndToEnd(boxes: "output0")"#) && text.contains("iou: 1.0"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -176,21 +182,34 @@ fn nanodet_has_a_pair_of_outputs_a_stride() {
         "{text}"
     );
     let plus = network(&["data:float:1,3,416,416"], &["output:float:1,3598,112"]);
-    assert_eq!(looks(&plus), ("NanoDet-Plus", None));
+    assert_eq!(looks(&plus), ("NanoDet-Plus", Some("Grid")));
+    let text = camera(&plus).ron("plus", "plus.onnx", &[]);
+    assert!(text.contains("(stride: 64, cells: (7, 7))"), "{text}");
 }
 
 #[test]
-fn rt_detr_is_told_in_both_forms_and_has_no_head() {
+fn rt_detr_is_told_in_both_forms_and_read_in_one() {
     let own = network(
         &["images:float:N,3,640,640", "orig_target_sizes:int64:N,2"],
         &["labels:int64:N,300", "boxes:float:N,300,4", "scores:float:N,300"],
     );
     let ultralytics = of_image(&["output0:float:1,300,84"]);
-    for facts in [own, ultralytics] {
-        let (family, head) = looks(&facts);
-        assert_eq!((family, head), ("RT-DETR or a network like it", None));
-        assert!(best(&facts).sentence().contains("no head here: time only"));
-    }
+    // Its own export takes the image's size as an input, which nothing here fills.
+    assert_eq!(looks(&own), ("RT-DETR or a network like it", None));
+    assert!(best(&own).sentence().contains("no head here: time only"));
+    assert_eq!(looks(&ultralytics), ("RT-DETR or a network like it", Some("Grid")));
+}
+
+#[test]
+fn detr_has_a_column_for_no_object_and_a_classifier_values_alone() {
+    let detr = network(
+        &["image:float:1,3,800,1066"],
+        &["logits:float:1,100,92", "pred_boxes:float:1,100,4"],
+    );
+    assert_eq!(looks(&detr), ("DETR or a network like it", Some("Queries")));
+    assert_eq!(camera(&detr).classes, ClassNames::MadeUp(91));
+    let resnet = network(&["data:float:1,3,224,224"], &["logits:float:1,1000"]);
+    assert_eq!(looks(&resnet), ("an image classifier", Some("Classifier")));
 }
 
 #[test]

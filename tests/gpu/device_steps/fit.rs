@@ -2,7 +2,7 @@
 
 use jetlag::backend::gpu::kernels;
 use jetlag::detector::camera::fit::{Align, FitSpec, Letterbox, Rounding};
-use jetlag::detector::camera::preprocess::{CameraPreprocess, Colour, InputFormat, Layout, block};
+use jetlag::detector::camera::preprocess::{CameraPreprocess, Colour, Element, InputFormat, Layout, block};
 use jetlag::detector::{Carry, Preprocess};
 use jetlag::gpu::{DeviceMemory, FIT, Fit, Gpu, Stream};
 use jetlag::source::{Content, Frame, Image};
@@ -25,6 +25,7 @@ fn formats() -> Vec<InputFormat> {
         })
     };
     let format = |size, fit, layout, colour| InputFormat {
+        element: Element::F32,
         tensor: "images".to_owned(),
         size,
         layout,
@@ -134,6 +135,7 @@ fn the_device_fits_images_as_the_host_to_the_bit() {
 #[test]
 fn rows_that_the_resize_passes_over_are_not_copied() {
     let format = InputFormat {
+        element: Element::F32,
         size: [640, 640],
         ..formats().remove(0)
     };

@@ -5,19 +5,29 @@
 //! sentence on the first frame and not in wrong boxes. Boxes are left in pixels of the network's input;
 //! suppression and the way back to the image belong to [`postprocess`](super::postprocess).
 
+mod curve;
+mod end_to_end;
+mod grid;
 mod nanodet;
 mod prior_boxes;
+mod queries;
+mod whole_image;
 mod yolo_anchor_free;
 mod yolo_anchors;
 mod yolox;
 
+pub use curve::{Curve, Function, Unit};
+pub use end_to_end::{BoxUnits, EndToEnd, RowColumn};
+pub use grid::{Column, Combine, Grid, Level, Order, Point, Score};
 pub use nanodet::{CellCentre, NanoDet, NanoDetLevel};
 pub use prior_boxes::PriorBoxes;
+pub use queries::{NoObject, Queries};
+pub use whole_image::{Classifier, Segmentation};
 pub use yolo_anchor_free::YoloAnchorFree;
 pub use yolo_anchors::{AnchorLevel, AnchorMaps, YoloAnchors};
 pub use yolox::YoloxGrid;
 
-use super::nms::Candidates;
+use super::nms::{Candidates, Labels, Nms};
 use crate::detector::DetectorError;
 use crate::tensor::{Shape, TensorError, TensorSet};
 use crate::written::{Choices, Node, ProblemKind, Reader, Rules, choice};
@@ -35,6 +45,16 @@ pub enum Head {
     NanoDet(NanoDet),
     /// SSD-like networks that decode their boxes: scores and corners.
     PriorBoxes(PriorBoxes),
+    /// Networks that end in finished boxes.
+    EndToEnd(EndToEnd),
+    /// DETR and its descendants.
+    Queries(Queries),
+    /// Networks of cells, by what the spec says of their columns.
+    Grid(Box<Grid>),
+    /// Classes of the whole image.
+    Classifier(Classifier),
+    /// The class of each pixel.
+    Segmentation(Segmentation),
 }
 
 static HEADS: Choices<'_> = Choices {
@@ -60,6 +80,31 @@ static HEADS: Choices<'_> = Choices {
             prior_boxes::FIELDS,
             0,
             "PriorBoxes(scores: \"scores\", boxes: \"boxes\")",
+        ),
+        choice("EndToEnd", end_to_end::FIELDS, 0, "EndToEnd(boxes: \"output0\")"),
+        choice(
+            "Queries",
+            queries::FIELDS,
+            0,
+            "Queries(scores: \"logits\", boxes: \"pred_boxes\")",
+        ),
+        choice(
+            "Grid",
+            grid::FIELDS,
+            0,
+            "Grid(tensors: [\"output\"], columns: [[X, Y, Width, Height, Classes]], levels: [(stride: 8)])",
+        ),
+        choice(
+            "Classifier",
+            whole_image::CLASSIFIER,
+            0,
+            "Classifier(output: \"logits\")",
+        ),
+        choice(
+            "Segmentation",
+            whole_image::SEGMENTATION,
+            0,
+            "Segmentation(output: \"logits\")",
         ),
     ],
 };
@@ -109,6 +154,16 @@ pub enum HeadError {
         /// The shape that classes and strides lead to, and from which of them it comes.
         expected: String,
     },
+    /// A number in an output that cannot be right.
+    #[error("output `{tensor}` holds {found}, expected {expected}")]
+    Value {
+        /// The name of the network's output.
+        tensor: String,
+        /// The number.
+        found: f32,
+        /// What it may be, and from what that follows.
+        expected: String,
+    },
 }
 
 impl HeadError {
@@ -116,9 +171,9 @@ impl HeadError {
     pub fn of_spec(self, spec: &str) -> DetectorError {
         match self {
             HeadError::Tensor(error) => DetectorError::Tensor(error),
-            shape @ HeadError::Shape { .. } => DetectorError::BadSpec {
+            error @ (HeadError::Shape { .. } | HeadError::Value { .. }) => DetectorError::BadSpec {
                 spec: spec.to_owned(),
-                problem: shape.to_string(),
+                problem: error.to_string(),
             },
         }
     }
@@ -147,6 +202,40 @@ impl Head {
             Head::YoloAnchorFree(head) => head,
             Head::NanoDet(head) => head,
             Head::PriorBoxes(head) => head,
+            Head::EndToEnd(head) => head,
+            Head::Queries(head) => head,
+            Head::Grid(head) => &**head,
+            Head::Classifier(head) => head,
+            Head::Segmentation(head) => head,
+        }
+    }
+    /// How what it finds is thinned where the spec does not say it.
+    ///
+    /// Boxes that come suppressed, or do not overlap, are left alone.
+    pub(crate) fn usual_nms(&self) -> Nms {
+        let untouched = Nms {
+            iou: 1.0,
+            ..Nms::default()
+        };
+        match self {
+            Head::EndToEnd(_) | Head::Segmentation(_) => untouched,
+            Head::Queries(_) => Nms {
+                labels: Labels::Every,
+                ..untouched
+            },
+            Head::Classifier(_) => Nms {
+                max_detections: 5,
+                ..untouched
+            },
+            _ => Nms::default(),
+        }
+    }
+    /// The lowest score that counts where the spec does not say it.
+    pub(crate) fn usual_threshold(&self) -> f32 {
+        match self {
+            // The best five count, whatever they reach; of pixels every class.
+            Head::Classifier(_) | Head::Segmentation(_) => 0.0,
+            _ => 0.25,
         }
     }
     /// As written in a spec.
@@ -160,6 +249,11 @@ impl Head {
             "YoloAnchorFree" => Head::YoloAnchorFree(YoloAnchorFree::read(r, &f)?),
             "NanoDet" => Head::NanoDet(NanoDet::read(r, &f)?),
             "PriorBoxes" => Head::PriorBoxes(PriorBoxes::read(r, &f)?),
+            "EndToEnd" => Head::EndToEnd(EndToEnd::read(r, &f)?),
+            "Queries" => Head::Queries(Queries::read(r, &f)?),
+            "Grid" => Head::Grid(Box::new(Grid::read(r, &f)?)),
+            "Classifier" => Head::Classifier(Classifier::read(r, &f)?),
+            "Segmentation" => Head::Segmentation(Segmentation::read(r, &f)?),
             _ => Head::YoloxGrid(YoloxGrid::read(r, &f)?),
         })
     }
@@ -191,6 +285,11 @@ impl Head {
             Head::YoloAnchorFree(head) => head,
             Head::NanoDet(head) => head,
             Head::PriorBoxes(head) => head,
+            Head::EndToEnd(head) => head,
+            Head::Queries(head) => head,
+            Head::Grid(head) => &mut **head,
+            Head::Classifier(head) => head,
+            Head::Segmentation(head) => head,
         };
         head.decode(geometry, outputs, found)
     }
@@ -220,7 +319,7 @@ fn output<'a>(
     })
 }
 
-/// The values of an output of shape `[1, any, columns]`.
+/// The values of an output of shape `[1, any, columns]` or `[1, any, 1, columns]`.
 fn rows<'a>(
     outputs: &'a TensorSet,
     name: &str,
@@ -229,7 +328,7 @@ fn rows<'a>(
 ) -> Result<&'a [f32], HeadError> {
     let tensor = outputs.get(name)?;
     match *tensor.shape().dims() {
-        [1, _, c] if c == columns => Ok(tensor.f32()?),
+        [1, _, c] | [1, _, 1, c] if c == columns => Ok(tensor.f32()?),
         _ => Err(HeadError::Shape {
             tensor: name.to_owned(),
             found: *tensor.shape(),

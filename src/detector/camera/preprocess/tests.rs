@@ -8,6 +8,7 @@ use crate::tensor::{ElementType, HostTensor};
 
 fn format(size: [usize; 2], fit: FitSpec) -> InputFormat {
     InputFormat {
+        element: Element::F32,
         tensor: "in".to_owned(),
         size,
         layout: Layout::Nhwc,

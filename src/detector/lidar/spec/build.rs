@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use super::{AnchorSpec, EncoderSpec, HeadSpec, LayoutSpec, LidarSpec, RangeSpec, WholeInput};
+use super::{
+    AnchorHeadSpec, AnchorSpec, EncoderSpec, HeadSpec, LayoutSpec, LidarSpec, RangeSpec, WholeInput,
+};
 use crate::backend::{DeviceInput, NetworkSource, Program, Step, TensorSpec};
 use crate::detector::lidar::anchors::{Anchor, AnchorDecode, Head};
 use crate::detector::lidar::encode::{CELLS, Encoder, Layout, Planes, dims};
 use crate::detector::lidar::grid::Grid;
+use crate::detector::lidar::heatmap::{self, HeatmapDecode};
 use crate::detector::lidar::nms::Suppress;
 use crate::detector::lidar::preprocess::{CellInput, PillarInput, PointInput};
 use crate::detector::lidar::scatter::Scatter;
 use crate::detector::lidar::voxelise::Voxeliser;
-use crate::detector::{Detector, Preprocess};
+use crate::detector::{Detector, Postprocess, Preprocess};
 use crate::source::ContentKind;
 use crate::tensor::ElementType;
 
@@ -38,13 +41,13 @@ impl LidarSpec {
                 max_shape,
             })
             .collect();
-        let HeadSpec::Anchors { drop_empty, .. } = &self.head;
+        let drop_empty = matches!(&self.head, HeadSpec::Anchors(how) if how.drop_empty);
         let read_back = drop_empty.then(|| CELLS.to_owned()).into_iter().collect();
         let nms = self.nms;
         let suppress = Suppress::new(nms.iou, nms.after, nms.per_class);
         Detector {
             reach: Some([self.range.x, self.range.y].map(|(from, to)| [from as f32, to as f32])),
-            postprocess: Box::new(AnchorDecode::new(self.head(), grid, suppress)),
+            postprocess: self.postprocess(grid, suppress),
             name: self.name,
             input: ContentKind::Points,
             classes: self.classes,
@@ -84,9 +87,26 @@ impl LidarSpec {
         }
     }
 
-    /// How the outputs of a spec without problems are read.
-    pub fn head(&self) -> Head {
-        let HeadSpec::Anchors {
+    /// What reads the outputs of a spec without problems.
+    fn postprocess(&self, grid: Grid, suppress: Suppress) -> Box<dyn Postprocess> {
+        match &self.head {
+            HeadSpec::Heatmap(how) => {
+                let head = heatmap::Head {
+                    how: how.clone(),
+                    score_threshold: self.score_threshold,
+                    before: self.nms.before,
+                    min: [self.range.x.0, self.range.y.0],
+                    pillar: [self.voxel.0, self.voxel.1],
+                };
+                Box::new(HeatmapDecode::new(head, grid, suppress))
+            }
+            HeadSpec::Anchors(how) => Box::new(AnchorDecode::new(self.anchor_head(how), grid, suppress)),
+        }
+    }
+
+    /// How the outputs of a spec without problems are read, where they correct anchors.
+    pub fn anchor_head(&self, how: &AnchorHeadSpec) -> Head {
+        let AnchorHeadSpec {
             boxes,
             classes,
             directions,
@@ -99,7 +119,7 @@ impl LidarSpec {
             stride,
             anchors,
             drop_empty,
-        } = &self.head;
+        } = how;
         let of_entry = |a: &AnchorSpec| {
             let (class, size, z) = (a.class, [a.size.0, a.size.1, a.size.2], a.z);
             let with = move |rotation| Anchor {

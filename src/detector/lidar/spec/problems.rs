@@ -1,7 +1,8 @@
 //! What must hold of a spec: numbers that make sense, parts that fit together.
 
-use super::{HeadSpec, LayoutSpec, LidarSpec, WholeInput};
+use super::{AnchorHeadSpec, HeadSpec, LayoutSpec, LidarSpec, WholeInput};
 use crate::detector::lidar::encode::CELLS;
+use crate::detector::lidar::heatmap::HeatmapSpec;
 use crate::detector::lidar::scatter::WRITTEN;
 use crate::written::{ProblemKind, Rules, shown};
 
@@ -168,15 +169,50 @@ impl LidarSpec {
     }
 
     fn check_head(&self, [nx, ny]: [f64; 2], rules: &mut Rules<'_>) {
-        let HeadSpec::Anchors {
-            stride,
-            anchors,
-            drop_empty,
-            ..
-        } = &self.head;
-        let divides = *stride > 0 && nx % f64::from(*stride) == 0.0 && ny % f64::from(*stride) == 0.0;
+        let stride = match &self.head {
+            HeadSpec::Anchors(how) => how.stride,
+            HeadSpec::Heatmap(how) => how.stride,
+        };
+        let divides = stride > 0 && nx % f64::from(stride) == 0.0 && ny % f64::from(stride) == 0.0;
         let wanted = format!("a divisor of the {nx} × {ny} pillars");
         rules.require(divides, "head.stride", stride, wanted);
+        match &self.head {
+            HeadSpec::Anchors(how) => self.check_anchors(how, rules),
+            HeadSpec::Heatmap(how) => self.check_tasks(how, rules),
+        }
+    }
+
+    fn check_tasks(&self, how: &HeatmapSpec, rules: &mut Rules<'_>) {
+        let any = how.tasks.iter().any(|task| !task.classes.is_empty());
+        rules.require(
+            any,
+            "head.tasks",
+            "a list without a class",
+            "at least one task with a class",
+        );
+        let last = self.classes.len().saturating_sub(1);
+        for (index, task) in how.tasks.iter().enumerate() {
+            for (number, class) in task.classes.iter().enumerate() {
+                let path = format!("head.tasks[{index}].classes[{number}]");
+                let known = usize::from(*class) < self.classes.len();
+                let wanted = format!("an index into `classes`, from 0 to {last}");
+                rules.require(known, &path, class, wanted);
+            }
+            if let Some(distance) = task.distance {
+                let path = format!("head.tasks[{index}].distance");
+                let ok = distance.is_finite() && distance > 0.0;
+                rules.require(ok, &path, distance, "above 0, in metres");
+            }
+        }
+        let least = how.least_rotation;
+        let wanted = "from 0 to 1, the length of (sine, cosine)";
+        rules.require((0.0..=1.0).contains(&least), "head.least_rotation", least, wanted);
+    }
+
+    fn check_anchors(&self, how: &AnchorHeadSpec, rules: &mut Rules<'_>) {
+        let AnchorHeadSpec {
+            anchors, drop_empty, ..
+        } = how;
         let any = anchors.iter().any(|anchor| !anchor.rotations.is_empty());
         rules.require(
             any,

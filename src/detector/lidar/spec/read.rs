@@ -1,11 +1,12 @@
 //! How each field of a spec is written, and what it is where it is not.
 
 use super::{
-    AnchorSpec, BackboneSpec, CellColumn, EncoderSpec, HeadSpec, LayoutSpec, LidarSpec, NmsSpec, PointColumn,
-    RangeSpec, ScatterSpec, WholeInput, WholeSpec,
+    AnchorHeadSpec, AnchorSpec, BackboneSpec, CellColumn, EncoderSpec, HeadSpec, LayoutSpec, LidarSpec,
+    NmsSpec, PointColumn, RangeSpec, ScatterSpec, WholeInput, WholeSpec,
 };
-use crate::detector::lidar::anchors::{Activation, DirectionRule};
+use crate::detector::lidar::anchors::{Activation, Convention, DirectionRule};
 use crate::detector::lidar::encode::Feature;
+use crate::detector::lidar::heatmap::{HeatmapSpec, Task};
 use crate::written::{Choices, Fields, Node, Read, Reader, choice, one_of, plain};
 
 const LIDAR_FIELDS: &[&str] = &[
@@ -91,25 +92,42 @@ static WHOLE_INPUTS: Choices<'_> = Choices {
 static HEADS: Choices<'_> = Choices {
     what: "head",
     default: "Anchors",
-    all: &[choice(
-        "Anchors",
-        &[
-            "boxes",
-            "classes",
-            "directions",
-            "direction_rule",
-            "layout",
-            "scores",
-            "activation",
-            "convention",
-            "placement",
-            "stride",
-            "anchors",
-            "drop_empty",
-        ],
-        0,
-        "Anchors(boxes: \"boxes\", classes: \"scores\", stride: 2, anchors: […])",
-    )],
+    all: &[
+        choice(
+            "Anchors",
+            &[
+                "boxes",
+                "classes",
+                "directions",
+                "direction_rule",
+                "layout",
+                "scores",
+                "activation",
+                "convention",
+                "placement",
+                "stride",
+                "anchors",
+                "drop_empty",
+            ],
+            0,
+            "Anchors(boxes: \"boxes\", classes: \"scores\", stride: 2, anchors: […])",
+        ),
+        choice(
+            "Heatmap",
+            &[
+                "tasks",
+                "stride",
+                "activation",
+                "sides",
+                "rotation_order",
+                "convention",
+                "peaks",
+                "least_rotation",
+            ],
+            0,
+            "Heatmap(tasks: [(classes: [0, 1, 2])])",
+        ),
+    ],
 };
 
 static DIRECTION_RULES: Choices<'_> = Choices {
@@ -320,22 +338,91 @@ impl WholeInput {
 
 impl HeadSpec {
     fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
-        let (_, f) = r.choice(node, &HEADS)?;
-        let boxes = r.needed(&f, "boxes", "boxes: \"boxes\"", Reader::text);
-        let classes = r.needed(&f, "classes", "classes: \"scores\"", Reader::text);
-        let directions = r.optional(&f, "directions", Reader::text);
-        let direction_rule = r.optional(&f, "direction_rule", direction_rule).or_default();
-        let layout = r.optional(&f, "layout", one_of("layout")).or_default();
-        let scores = r.optional(&f, "scores", one_of("scores")).or_default();
-        // `None` is one of its words.
-        let activation = match f.says_none("activation") {
-            true => Activation::None,
-            false => r.optional(&f, "activation", one_of("activation")).or_default(),
-        };
-        let convention = r.optional(&f, "convention", one_of("convention")).or_default();
-        let placement = r.optional(&f, "placement", one_of("placement")).or_default();
-        let stride = r.needed(&f, "stride", "stride: 2", Reader::whole);
-        let anchors = r.needed(&f, "anchors", "anchors: [(class: 0, …)]", |r, node, field| {
+        let (name, f) = r.choice(node, &HEADS)?;
+        match name {
+            "Heatmap" => HeatmapSpec::read(r, &f).map(HeadSpec::Heatmap),
+            _ => AnchorHeadSpec::read(r, &f).map(HeadSpec::Anchors),
+        }
+    }
+}
+
+impl HeatmapSpec {
+    fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
+        let tasks = r.needed(f, "tasks", "tasks: [(classes: [0, 1, 2])]", |r, node, field| {
+            let expected = "a list of tasks, such as [(classes: [0, 1, 2])]";
+            r.values(node, field, expected, Task::read)
+        });
+        Some(HeatmapSpec {
+            tasks: tasks?,
+            stride: r.optional(f, "stride", Reader::whole).or(1),
+            activation: activation(r, f),
+            sides: r.optional(f, "sides", one_of("sides")).or_default(),
+            rotation_order: r
+                .optional(f, "rotation_order", one_of("rotation_order"))
+                .or_default(),
+            convention: r
+                .optional(f, "convention", one_of("convention"))
+                .or(Convention::Heading),
+            peaks: r.optional(f, "peaks", Reader::flag).or(false),
+            least_rotation: r.optional(f, "least_rotation", Reader::number).or(0.0),
+        })
+    }
+}
+
+impl Task {
+    fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
+        let example = "(classes: [0, 1, 2], heatmap: \"heatmap\")";
+        let known = &[
+            "classes", "heatmap", "offset", "height", "size", "rotation", "velocity", "distance",
+        ];
+        let f = r.record(node, "a task", "Task", example, known)?;
+        let classes = r.needed(&f, "classes", "classes: [0, 1, 2]", |r, node, field| {
+            let expected = "a list of indices into `classes`, such as [0, 1, 2]";
+            r.values(node, field, expected, Reader::whole)
+        });
+        let mut tensor = |name, usual: &str| r.optional(&f, name, Reader::text).or(usual.to_owned());
+        let [heatmap, offset, height, size, rotation] = [
+            ("heatmap", "heatmap"),
+            ("offset", "reg"),
+            ("height", "height"),
+            ("size", "dim"),
+            ("rotation", "rot"),
+        ]
+        .map(|(field, usual)| tensor(field, usual));
+        Some(Task {
+            classes: classes?,
+            heatmap,
+            offset,
+            height,
+            size,
+            rotation,
+            velocity: value(r.optional(&f, "velocity", Reader::text)),
+            distance: value(r.optional(&f, "distance", Reader::number)),
+        })
+    }
+}
+
+/// What turns a network's score into 0..=1; `None` is one of its words.
+fn activation(r: &mut Reader, f: &Fields<'_>) -> Activation {
+    match f.says_none("activation") {
+        true => Activation::None,
+        false => r.optional(f, "activation", one_of("activation")).or_default(),
+    }
+}
+
+impl AnchorHeadSpec {
+    fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
+        let boxes = r.needed(f, "boxes", "boxes: \"boxes\"", Reader::text);
+        let classes = r.needed(f, "classes", "classes: \"scores\"", Reader::text);
+        let directions = r.optional(f, "directions", Reader::text);
+        let direction_rule = r.optional(f, "direction_rule", direction_rule).or_default();
+        let layout = r.optional(f, "layout", one_of("layout")).or_default();
+        let scores = r.optional(f, "scores", one_of("scores")).or_default();
+        let activation = activation(r, f);
+        let convention = r.optional(f, "convention", one_of("convention")).or_default();
+        let placement = r.optional(f, "placement", one_of("placement")).or_default();
+        let stride = r.needed(f, "stride", "stride: 2", Reader::whole);
+        let anchors = r.needed(f, "anchors", "anchors: [(class: 0, …)]", |r, node, field| {
             r.values(
                 node,
                 field,
@@ -343,8 +430,8 @@ impl HeadSpec {
                 AnchorSpec::read,
             )
         });
-        let drop_empty = r.optional(&f, "drop_empty", Reader::flag).or(false);
-        Some(HeadSpec::Anchors {
+        let drop_empty = r.optional(f, "drop_empty", Reader::flag).or(false);
+        Some(AnchorHeadSpec {
             boxes: boxes?,
             classes: classes?,
             directions: value(directions),

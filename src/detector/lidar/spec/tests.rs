@@ -102,8 +102,11 @@ fn a_pair_becomes_two_engines_with_a_scatter_between() {
 #[test]
 fn anchors_stand_entry_by_entry_and_rotation_by_rotation() {
     let spec = spec(PAIR).unwrap();
+    let HeadSpec::Anchors(how) = &spec.head else {
+        panic!("anchors")
+    };
     let anchors: Vec<(u16, f64)> = spec
-        .head()
+        .anchor_head(how)
         .anchors
         .iter()
         .map(|a| (a.class, a.rotation))

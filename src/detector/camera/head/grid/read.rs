@@ -1,0 +1,201 @@
+//! The general head as written, and what must hold of it.
+
+use super::super::{Geometry, check_strides};
+use super::{CENTRED, CORNERS, Column, Curve, Function, Grid, Layout, Level, SIDES, Score, Unit};
+use crate::written::{Fields, Node, Reader, Rules, one_of};
+
+pub(in super::super) const FIELDS: &[&str] = &[
+    "tensors",
+    "columns",
+    "layout",
+    "order",
+    "levels",
+    "point",
+    "offset",
+    "size",
+    "bins",
+    "objectness",
+    "classes",
+    "score",
+    "peaks",
+];
+
+const COLUMNS: &str = "columns: [[X, Y, Width, Height, Classes]]";
+const LEVELS: &str = "levels: [(stride: 8), (stride: 16)]";
+
+impl Grid {
+    pub(in super::super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
+        let names = "a list of the network's outputs, such as [\"output\"]";
+        let tensors = r.optional(f, "tensors", |r, node, field| {
+            r.values(node, field, names, Reader::text)
+        });
+        let columns = r.needed(f, "columns", COLUMNS, |r, node, field| {
+            let lists = "a list of columns for each output, such as [[X, Y, Width, Height], [Classes]]";
+            r.values(node, field, lists, |r, node, field| {
+                let expected = "a list of columns, such as [X, Y, Width, Height]";
+                r.values::<Column>(node, field, expected, one_of("column"))
+            })
+        });
+        let levels = r.needed(f, "levels", LEVELS, |r, node, field| {
+            let expected = "a list of levels, such as [(stride: 8), (stride: 16)]";
+            r.values(node, field, expected, Level::read)
+        });
+        let offset = r.optional(f, "offset", Curve::read);
+        let size = r.optional(f, "size", Curve::read);
+        let plain = |unit| Curve::plain(Function::Identity, unit);
+        Some(Grid {
+            tensors: tensors.or_default(),
+            columns: columns?,
+            layout: r.optional(f, "layout", one_of("layout")).or_default(),
+            order: r.optional(f, "order", one_of("order")).or_default(),
+            levels: levels?,
+            point: r.optional(f, "point", one_of("point")).or_default(),
+            offset: offset.or(plain(Unit::Stride)),
+            size: size.or(plain(Unit::Pixels)),
+            bins: r.optional(f, "bins", Reader::whole).or(1),
+            objectness: r.optional(f, "objectness", one_of("objectness")).or_default(),
+            classes: r.optional(f, "classes", one_of("classes")).or_default(),
+            score: r.optional(f, "score", one_of("score")).or_default(),
+            peaks: r.optional(f, "peaks", Reader::flag).or(false),
+        })
+    }
+}
+
+impl Level {
+    fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
+        let example = "(stride: 8, anchors: [[10, 13]])";
+        let known = &["stride", "cells", "anchors", "tensors"];
+        let f = r.record(node, "a level", "Level", example, known)?;
+        let stride = r.needed(&f, "stride", "stride: 8", Reader::whole);
+        let cells = r.optional(&f, "cells", Reader::numbers::<usize, 2>);
+        let anchors = r.optional(&f, "anchors", |r, node, field| {
+            let expected = "a list of widths and heights, such as [[10, 13], [16, 30]]";
+            r.values(node, field, expected, Reader::numbers)
+        });
+        let tensors = r.optional(&f, "tensors", |r, node, field| {
+            let expected = "a list of the level's outputs, such as [\"scores_8\", \"boxes_8\"]";
+            r.values(node, field, expected, Reader::text)
+        });
+        Some(Level {
+            stride: stride?,
+            cells: cells.given().map(|spot| spot.value),
+            anchors: anchors.or_default(),
+            tensors: tensors.or_default(),
+        })
+    }
+}
+
+/// What must hold of the head in the spec.
+pub(super) fn check(head: &Grid, geometry: &Geometry, rules: &mut Rules<'_>) {
+    check_columns(head, rules);
+    check_levels(head, geometry, rules);
+    head.offset.check("head.offset", rules);
+    head.size.check("head.size", rules);
+    rules.require(
+        (1..=256).contains(&head.bins),
+        "head.bins",
+        head.bins,
+        "from 1 to 256",
+    );
+    if head.objectness == Score::Softmax {
+        let advice = "write Sigmoid, or Identity";
+        rules.contradiction("head.objectness", "one score has no softmax", advice);
+    }
+}
+
+fn check_columns(head: &Grid, rules: &mut Rules<'_>) {
+    let all: Vec<Column> = head.columns.iter().flatten().copied().collect();
+    let has = |wanted: &[Column]| wanted.iter().all(|column| all.contains(column));
+    let whole = [CENTRED, SIDES, CORNERS]
+        .iter()
+        .filter(|shape| has(*shape))
+        .count();
+    rules.require(
+        whole == 1,
+        "head.columns",
+        format!("{all:?}"),
+        "the four columns of one kind of box: X, Y, Width, Height; or Left, Top, Right, Bottom; or X1, Y1, X2, Y2",
+    );
+    rules.require(
+        has(&[Column::Classes]),
+        "head.columns",
+        "without Classes",
+        "with the column Classes, one value a class",
+    );
+    let single =
+        |column: &&Column| **column != Column::Skip && all.iter().filter(|c| c == column).count() > 1;
+    if let Some(twice) = all.iter().find(single) {
+        rules.contradiction(
+            "head.columns",
+            format!("{twice:?} stands there twice"),
+            "write Skip for what is not used",
+        );
+    }
+    let bins = head.bins > 1 && !has(&SIDES);
+    if bins {
+        let why = "only Left, Top, Right and Bottom have bins";
+        rules.contradiction("head.bins", why, "leave it out");
+    }
+    if has(&[Column::Background]) && head.classes != Score::Softmax {
+        let why = "a background counts in a softmax alone";
+        rules.contradiction("head.columns", why, "write Skip for it, or classes: Softmax");
+    }
+    if has(&[Column::Objectness]) && head.classes == Score::Softmax && head.peaks {
+        let why = "peaks are of class maps without objectness";
+        rules.contradiction("head.peaks", why, "leave one of them out");
+    }
+}
+
+fn check_levels(head: &Grid, geometry: &Geometry, rules: &mut Rules<'_>) {
+    let counted = head.levels.iter().all(|level| level.cells.is_none());
+    if counted {
+        let strides = head.levels.iter().map(|level| level.stride);
+        check_strides(geometry, "head.levels", ".stride", strides, rules);
+    }
+    let maps = matches!(head.layout, Layout::Maps | Layout::Cells);
+    let anchored = [head.offset.times, head.size.times].contains(&Unit::Anchor);
+    for (index, level) in head.levels.iter().enumerate() {
+        let path = format!("head.levels[{index}]");
+        let wanted = "at least 1";
+        rules.require(level.stride > 0, &format!("{path}.stride"), level.stride, wanted);
+        if let Some([across, down]) = level.cells {
+            let ok = (1..=16_384).contains(&across) && (1..=16_384).contains(&down);
+            let found = format!("({across}, {down})");
+            rules.require(
+                ok,
+                &format!("{path}.cells"),
+                found,
+                "cells across and down, from 1 to 16384",
+            );
+        }
+        for (number, anchor) in level.anchors.iter().enumerate() {
+            let ok = anchor.iter().all(|side| side.is_finite() && *side > 0.0);
+            rules.require(
+                ok,
+                &format!("{path}.anchors[{number}]"),
+                format!("{anchor:?}"),
+                "width and height in pixels, both above 0",
+            );
+        }
+        if anchored && level.anchors.is_empty() {
+            let why = "lengths are in units of the anchor, and this level has none";
+            rules.contradiction(&path, why, "give it anchors: [[width, height], …] in pixels");
+        }
+        let tensors = head.tensors_of(level).len();
+        if tensors != head.columns.len() {
+            let why = format!(
+                "it has {tensors} outputs, and `columns` describes {}",
+                head.columns.len()
+            );
+            rules.contradiction(
+                &path,
+                why,
+                "name one output for each list of columns, in `tensors` of the head or of each level",
+            );
+        }
+        if maps && level.tensors.is_empty() && head.levels.len() > 1 {
+            let why = "a map holds one level";
+            rules.contradiction(&path, why, "give each level its own `tensors`");
+        }
+    }
+}
