@@ -6,9 +6,10 @@
 use std::sync::LazyLock;
 
 /// The features, as Cargo.toml has them, and whether this jetlag has them.
-pub const FEATURES: [(&str, bool); 7] = [
+pub const FEATURES: [(&str, bool); 8] = [
     ("cpu", cfg!(feature = "cpu")),
     ("gpu", cfg!(feature = "gpu")),
+    ("models", cfg!(feature = "models")),
     ("nvtx", cfg!(feature = "nvtx")),
     ("onnxruntime", cfg!(feature = "onnxruntime")),
     ("parquet", cfg!(feature = "parquet")),
@@ -50,6 +51,11 @@ impl LeftOut {
     pub const GPU: LeftOut = LeftOut {
         part: "GPU support (CUDA and TensorRT)",
         feature: "gpu",
+    };
+    /// Scores, pictures, static work and predictions.
+    pub const MODELS: LeftOut = LeftOut {
+        part: "scores of detections, work of networks and predictions",
+        feature: "models",
     };
     /// ONNX Runtime.
     pub const ONNXRUNTIME: LeftOut = LeftOut {

@@ -5,6 +5,7 @@ mod data;
 mod detectors;
 mod init;
 mod machine;
+mod predict;
 mod results;
 mod run;
 mod trace;
@@ -16,9 +17,12 @@ use crate::built;
 
 pub use build::{BuildArgs, CacheCommand, PlanArgs};
 pub use data::{BagCompression, ConvertArgs, DataCommand, Storage, SynthArgs, SynthFormat};
-pub use detectors::{EvalArgs, InspectArgs};
+pub use detectors::{CountedAs, EvalArgs, EvalMode, InspectArgs, OptimiserArg, ViewArgs, WorkRules};
 pub use init::InitArgs;
 pub use machine::{ClocksCommand, ClocksWhen, DoctorArgs, MonitorArgs, SelftestArgs, SelftestGroup};
+pub use predict::{
+    Features, PredictApply, PredictCommand, PredictEval, PredictFit, PredictProtocol, PredictStage,
+};
 pub use results::{CompareArgs, Compat, ExportArgs, ExportFormat, ReportArgs, TrtexecArgs};
 pub use run::{DeployArgs, RunArgs, RunOptions, TenantProcessArgs, TracedPhasesArgs, WithParentArgs};
 pub use trace::{TraceArgs, TracedGraphs};
@@ -123,7 +127,8 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 4 done, but records were lost"
     #[command(subcommand)]
     Cache(CacheCommand),
     /// Describe a file: a run, an ONNX network, a TensorRT plan or a detector spec.
-    #[command(after_help = "Example:  jetlag inspect engines/camera.onnx --profile 20")]
+    #[command(after_help = "Examples:  jetlag inspect engines/camera.onnx --profile 20
+           jetlag inspect --work net.onnx --shape images:4x3x640x640 --as fp16")]
     Inspect(InspectArgs),
     /// Write a detector spec and a scenario for a network, from what its file tells.
     #[command(
@@ -131,12 +136,22 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 4 done, but records were lost"
 A network that no head reads becomes a bare network: made inputs, time only."
     )]
     Init(InitArgs),
-    /// Measure a detector's precision and recall on data in KITTI format.
+    /// Score what a detector or a run finds on labelled data: precision and recall; AP by KITTI's, nuScenes' or COCO's rules.
     #[command(
-        after_help = "Example:  jetlag data synth --out scenes --count 200 --seed 9001
-          jetlag eval engines/camera.ron --data scenes"
+        after_help = "Examples:  jetlag data synth --out scenes --count 200 --seed 9001
+           jetlag eval engines/camera.ron --data scenes
+           jetlag eval engines/camera.ron --data scenes --backend 'TensorRt(build: \"--precision fp16\")'
+           jetlag eval drive.mcap --mode stream --fail-if 'lidar.nds < 0.3'   answers as late as they came
+           jetlag eval old.mcap --against new.mcap                            with the interval of the difference
+Exit codes: 0 done; 1 failed; 2 wrong use; 3 a --fail-if applies, or its score is not known"
     )]
     Eval(EvalArgs),
+    /// Draw a frame of a run as a picture: what was found, and the truth where it is known.
+    #[command(after_help = "Example:  jetlag view drive.mcap --tenant lidar --frame 30 -o frame.png")]
+    View(ViewArgs),
+    /// Predict latency, memory and energy of networks that were not run, from measurements of others.
+    #[command(subcommand)]
+    Predict(PredictCommand),
     /// Generate data for detectors, and make bags of recordings.
     #[command(subcommand)]
     Data(DataCommand),

@@ -67,6 +67,7 @@ fn version_and_doctor_tell_the_features() {
     for (feature, is_built) in [
         ("cpu", cfg!(feature = "cpu")),
         ("gpu", cfg!(feature = "gpu")),
+        ("models", cfg!(feature = "models")),
         ("nvtx", cfg!(feature = "nvtx")),
         ("onnxruntime", cfg!(feature = "onnxruntime")),
         ("parquet", cfg!(feature = "parquet")),
@@ -127,6 +128,15 @@ fn onnx_runtime_is_there_or_says_how_to_have_it() {
 fn recordings_are_there_or_say_how_to_have_them() {
     let is_built = cfg!(feature = "recordings");
     assert_answer(&jetlag(&["inspect", "tests"]), "recordings", is_built);
+}
+
+#[test]
+fn models_are_there_or_say_how_to_have_them() {
+    let is_built = cfg!(feature = "models");
+    let work = ["inspect", "--work", "engines/camera.onnx"];
+    assert_answer(&jetlag(&work), "models", is_built);
+    assert_answer(&jetlag(&["predict", "eval", "tests"]), "models", is_built);
+    assert_answer(&jetlag(&["eval", "tests/records/v1.3.mcap"]), "models", is_built);
 }
 
 #[test]

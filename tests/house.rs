@@ -11,14 +11,16 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, UseTree};
 
 /// The crates of ours, but `tensorrt-dyn`: its objects make one another, as TensorRT's do.
-const CRATES: [&str; 14] = [
+const CRATES: [&str; 17] = [
     "src",
     "crates/cupti-dyn/src",
     "crates/jetlag-activity/src",
     "crates/jetlag-bags/src",
     "crates/jetlag-board/src",
     "crates/jetlag-datasets/src",
+    "crates/jetlag-draw/src",
     "crates/jetlag-inject/src",
+    "crates/jetlag-predict/src",
     "crates/jetlag-range/src",
     "crates/jetlag-record/src",
     "crates/jetlag-report/src",

@@ -34,6 +34,8 @@ mod gpu;
 mod graph_models;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 mod hardening;
+#[cfg(feature = "cpu")]
+mod heads;
 mod house;
 #[cfg(feature = "cpu")]
 mod init;
@@ -42,6 +44,8 @@ mod kitti;
 mod lidar_models;
 #[cfg(feature = "gpu")]
 mod loaded_plans;
+#[cfg(feature = "models")]
+mod models;
 mod monitor;
 mod network_facts;
 #[cfg(all(feature = "cpu", feature = "onnxruntime"))]
@@ -54,6 +58,8 @@ mod plans;
 mod recordings;
 mod run_file;
 mod scenarios;
+#[cfg(all(feature = "cpu", feature = "models", feature = "recordings"))]
+mod scores;
 mod selftest;
 mod summary;
 mod terminal;

@@ -137,6 +137,12 @@ pub struct ExportArgs {
     /// Overwrite files of these names.
     #[arg(long)]
     pub force: bool,
+    /// The tenant whose detections are written (coco, kitti, nuscenes) [default: the only one that recorded them].
+    #[arg(long, value_name = "NAME")]
+    pub tenant: Option<String>,
+    /// Where the dataset is now, or COCO's annotations (coco, kitti, nuscenes) [default: where the run read it].
+    #[arg(long, value_name = "PATH")]
+    pub data: Option<PathBuf>,
     /// All frames in the tables of csv and parquet: those of warm-up, other phases and loads, too.
     #[arg(long, conflicts_with = "cvcuda_expand")]
     pub all_frames: bool,
@@ -167,6 +173,15 @@ pub enum ExportFormat {
     Markdown,
     /// CV-CUDA's benchmark.json and benchmark_mean.json, one folder per tenant.
     Cvcuda,
+    /// Detections as COCO's results, one file.
+    #[value(name = "coco")]
+    CocoResults,
+    /// Detections as KITTI's results, one file a frame.
+    #[value(name = "kitti")]
+    KittiResults,
+    /// Detections as nuScenes's submission, one file.
+    #[value(name = "nuscenes")]
+    NuscenesResults,
 }
 
 impl ExportFormat {

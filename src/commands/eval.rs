@@ -8,23 +8,24 @@
 //! Every frame of a labelled folder goes through the detector, one after the other: nothing is timed. The
 //! matching is in `detector::eval`; which labels count is decided here, per sensor.
 
+mod detections;
+
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use super::opening;
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
-use crate::backend::cpu::CpuBackend;
-use crate::backend::{Backend, Slot};
 use crate::cli::{EvalArgs, Format};
 use crate::detector::eval::{Counts, Evaluation, FrameTruth, Truth};
-use crate::detector::{Box3d, Carry, Detection, Detector, Place};
+use crate::detector::{Box3d, Place};
 use crate::scenario::{DetectorRef, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Reading};
 use crate::source::kitti::{self, Label};
 use crate::source::{Content, ContentKind, Frame, Source, SourceError, images, points};
+use detections::Detections;
 
 /// Fewest points on an object that a LiDAR detector is expected to find.
 const MIN_POINTS: usize = 10;
@@ -35,7 +36,17 @@ const MIN_POINTS: usize = 10;
 /// [`WrongUse`] for what can be told before the first frame: options out of range, no such detector, a
 /// folder that is not in KITTI's layout.
 pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
+    if Path::new(&args.detector)
+        .extension()
+        .is_some_and(|ending| ending == "mcap")
+    {
+        return super::scores::run(args);
+    }
     let settings = settings(args)?;
+    let data = args
+        .data
+        .as_deref()
+        .ok_or_else(|| WrongUse(format!("name the labelled frames: {LAYOUT}")))?;
     let reference = match args.detector.strip_prefix("builtin:") {
         Some(name) => DetectorRef::Builtin(name.to_owned()),
         None => DetectorRef::File(PathBuf::from(&args.detector)),
@@ -51,15 +62,14 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
     // The labels of a frame have its file's name: the source's own list says which that is.
     let (files, mut source): (Vec<PathBuf>, Box<dyn Source>) = match detector.input {
         ContentKind::Image => {
-            let folder =
-                images::open(&args.data.join("image_2"), false, MAX_MEGAPIXELS).map_err(not_kitti)?;
+            let folder = images::open(&data.join("image_2"), false, MAX_MEGAPIXELS).map_err(not_kitti)?;
             (
                 folder.files().to_vec(),
                 Box::new(folder.read(Reading::default())?),
             )
         }
         _ => {
-            let folder = points::open(&args.data.join("velodyne"), false, PointFormat::Kitti, MAX_POINTS)
+            let folder = points::open(&data.join("velodyne"), false, PointFormat::Kitti, MAX_POINTS)
                 .map_err(not_kitti)?;
             (
                 folder.files().to_vec(),
@@ -70,27 +80,31 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
     let most = args.limit.unwrap_or(usize::MAX);
     for file in files.iter().take(most) {
         for folder in ["label_2", "calib"] {
-            there(&beside(&args.data, folder, file), file)?;
+            there(&beside(data, folder, file), file)?;
         }
     }
     let (classes, input, reach) = (detector.classes.clone(), detector.input, detector.reach);
+    let name = detector.name.clone();
     let mut labels = |frame: &Frame| {
         let file = files
             .get(frame.index as usize)
             .context("more frames than files")?;
-        let beside = |folder| beside(&args.data, folder, file);
+        let beside = |folder| beside(data, folder, file);
         let labels = kitti::read_labels(&beside("label_2"), &beside("calib"))?;
         Ok(match input {
             ContentKind::Image => camera_truth(&labels, &classes),
             _ => lidar_truth(&labels, &classes, frame.content(), reach),
         })
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let backend = CpuBackend::new(threads, false);
+    let mut detections = match &args.backend {
+        None => Detections::here(detector)?,
+        Some(backend) => Detections::of_run(&args.detector, data, input, backend, files.len().min(most))?,
+    };
     let bar = indicatif::ProgressBar::new(settings.max_frames.unwrap_or(u64::MAX).min(files.len() as u64));
     let report = evaluate(
-        detector,
-        &backend,
+        &name,
+        &classes,
+        &mut detections,
         source.as_mut(),
         &mut labels,
         settings,
@@ -103,7 +117,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
             "{}: {} frames of {}, overlap at least {}{}\n\n{}\n",
             report.detector,
             report.frames,
-            args.data.display(),
+            data.display(),
             settings.min_iou,
             if input == ContentKind::Image {
                 ""
@@ -310,69 +324,32 @@ pub fn rows(classes: &[String], evaluation: &Evaluation) -> Vec<EvalRow> {
     rows
 }
 
-/// Runs a detector over a source, and matches what it finds with the labels of each frame.
-/// `progress` is called with the number of frames done.
-pub fn evaluate(
-    mut detector: Detector,
-    backend: &dyn Backend,
+/// Matches what is found in a source's frames with their labels. `progress` is called with the number of frames done.
+fn evaluate(
+    name: &str,
+    classes: &[String],
+    detections: &mut Detections,
     source: &mut dyn Source,
     labels: &mut dyn FnMut(&Frame) -> anyhow::Result<FrameTruth>,
     settings: EvalSettings,
     progress: &mut dyn FnMut(u64),
 ) -> anyhow::Result<EvalReport> {
-    let info = source.info();
-    ensure!(
-        info.kind == detector.input,
-        "detector `{}` takes {:?} frames, but {} has {:?}",
-        detector.name,
-        detector.input,
-        info.description,
-        info.kind
-    );
-    ensure!(
-        info.frames.is_some() || settings.max_frames.is_some(),
-        "{} never ends: set a number of frames",
-        info.description
-    );
-    let slots = backend.open(&detector.program, 1)?;
-    let mut slot = slots.into_iter().next().context("the backend returned no slot")?;
-    let mut evaluation = Evaluation::new(detector.classes.len(), settings.min_iou, settings.min_score);
-    let (mut frame, mut carry, mut found) = (Frame::default(), Carry::default(), Vec::new());
+    let mut evaluation = Evaluation::new(classes.len(), settings.min_iou, settings.min_score);
+    let (mut frame, mut found) = (Frame::default(), Vec::new());
     while settings.max_frames.is_none_or(|most| evaluation.frames() < most) && source.acquire(&mut frame)? {
-        detect(
-            &mut detector,
-            slot.as_mut(),
-            source,
-            &mut frame,
-            &mut carry,
-            &mut found,
-        )
-        .with_context(|| format!("frame {}", frame.index))?;
+        source.decode(&mut frame)?;
+        detections
+            .of(&frame, &mut found)
+            .with_context(|| format!("frame {}", frame.index))?;
         evaluation.add(&found, &labels(&frame)?);
         progress(evaluation.frames());
     }
     Ok(EvalReport {
-        rows: rows(&detector.classes, &evaluation),
-        detector: detector.name,
+        rows: rows(classes, &evaluation),
+        detector: name.to_owned(),
         frames: evaluation.frames(),
         settings,
     })
-}
-
-fn detect(
-    detector: &mut Detector,
-    slot: &mut dyn Slot,
-    source: &mut dyn Source,
-    frame: &mut Frame,
-    carry: &mut Carry,
-    found: &mut Vec<Detection>,
-) -> anyhow::Result<()> {
-    source.decode(frame)?;
-    detector.preprocess.run(frame, slot.tensors_mut(), carry)?;
-    slot.submit()?;
-    slot.wait()?;
-    detector.postprocess.run(slot.tensors(), carry, found)?;
-    Ok(())
 }
 
 /// The table for people.
@@ -410,7 +387,7 @@ pub fn table(report: &EvalReport) -> Table {
 mod tests {
     use super::*;
     use crate::detector::eval::Truth;
-    use crate::detector::{Box3d, Place};
+    use crate::detector::{Box3d, Detection, Place};
 
     #[test]
     fn the_table_has_a_row_a_class_and_one_for_all() {
@@ -428,14 +405,7 @@ mod tests {
             }],
             dont_care: vec![],
         };
-        evaluation.add(
-            &[Detection {
-                class: 0,
-                score: 0.9,
-                place: car,
-            }],
-            &truth,
-        );
+        evaluation.add(&[Detection::still(0, 0.9, car)], &truth);
         evaluation.add(&[], &truth);
         let rows = rows(&["car".to_owned(), "person".to_owned()], &evaluation);
         let shown: Vec<_> = rows

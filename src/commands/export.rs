@@ -48,6 +48,9 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
             ExportFormat::Parquet => parquet(run, args),
             ExportFormat::Perfetto => perfetto(run, args),
             ExportFormat::Cvcuda => cvcuda(run, folder(args)?, args),
+            ExportFormat::CocoResults | ExportFormat::KittiResults | ExportFormat::NuscenesResults => {
+                super::scores::export(run, args, format)
+            }
         },
         _ => Err(WrongUse("name a run file and a --format, or --cvcuda-expand IN.json".to_owned()).into()),
     }

@@ -56,6 +56,9 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
         .and_then(|e| e.to_str())
         .unwrap_or_default()
         .to_ascii_lowercase();
+    if args.work {
+        return super::work::inspect(args, &kind);
+    }
     check_options(args, kind == "onnx")?;
     match kind.as_str() {
         _ if args.file.is_dir() => bag::inspect(&args.file, args.format),
@@ -95,7 +98,7 @@ fn check_options(args: &InspectArgs, is_network: bool) -> Result<(), WrongUse> {
     } else if args.profile == Some(0) {
         "--profile must be at least 1".to_owned()
     } else if args.profile.is_none() && !args.dims.is_empty() {
-        "--dim is for profiling: add --profile TIMES".to_owned()
+        "--dim is for --profile TIMES and --work: add one of them".to_owned()
     } else {
         return Ok(());
     };

@@ -32,12 +32,16 @@ pub mod opening;
 mod outcome;
 mod output;
 mod phases;
+#[cfg_attr(not(feature = "models"), path = "without_models/predict.rs")]
+mod predict;
 mod processes;
 pub mod progress;
 pub mod report;
 pub mod run;
 mod run_path;
 mod sampling;
+#[cfg_attr(not(feature = "models"), path = "without_models/scores.rs")]
+mod scores;
 mod screen;
 mod selftest;
 mod signals;
@@ -60,6 +64,8 @@ pub mod with_parent;
 #[cfg(not(feature = "gpu"))]
 mod without_gpu;
 mod words;
+#[cfg_attr(not(feature = "models"), path = "without_models/work.rs")]
+mod work;
 
 #[cfg(not(feature = "gpu"))]
 use without_gpu::{build, tensorrt};
@@ -126,6 +132,8 @@ pub fn run(cli: Cli) -> u8 {
         Command::Inspect(args) => inspect::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Eval(args) => eval::run(&args),
+        Command::View(args) => scores::view(&args),
+        Command::Predict(command) => predict::run(&command),
         Command::Data(DataCommand::Synth(args)) => data::synth(&args),
         Command::Data(DataCommand::Convert(args)) => data::convert(&args),
         Command::Deploy(args) => deploy::run(&args),

@@ -38,6 +38,8 @@ pub struct Label {
     pub box2d: Box2d,
     /// In the LiDAR frame; `None` where the row has no 3-D box (a real `DontCare`).
     pub box3d: Option<Box3d>,
+    /// The row's numbers behind the class, as written.
+    pub columns: [f64; 14],
 }
 
 impl Label {
@@ -248,22 +250,7 @@ fn parse_row(line: &str, calibration: &Calibration) -> Result<Label, String> {
             .filter(|v: &f64| v.is_finite())
             .ok_or_else(|| format!("column {} must be a number; found `{text}`", number + 2))?;
     }
-    let [
-        truncated,
-        occluded,
-        _alpha,
-        x1,
-        y1,
-        x2,
-        y2,
-        h,
-        w,
-        l,
-        x,
-        y,
-        z,
-        rotation,
-    ] = v;
+    let [truncated, occluded, _, x1, y1, x2, y2, h, w, l, x, y, z, rotation] = v;
     let box3d = (h > 0.0 && w > 0.0 && l > 0.0).then(|| {
         let centre = calibration.to_lidar([x, y - h / 2.0, z]);
         let heading = calibration.turn_to_lidar([rotation.cos(), 0.0, -rotation.sin()]);
@@ -289,6 +276,7 @@ fn parse_row(line: &str, calibration: &Calibration) -> Result<Label, String> {
             y2: y2 as f32,
         },
         box3d,
+        columns: v,
     })
 }
 

@@ -32,6 +32,7 @@
 //! | `infer` | shapes: a file for each family of operators |
 //! | `cost` | work: likewise |
 //! | `walk` | all nodes once, with branches, loops and functions |
+//! | `layers` | the layers as shapes, for models of time |
 //! | `traffic`, `live`, `training` | what moves, what lives, what comes back |
 //! | `work`, `text` | all of it together; as a table |
 //! | [`pagoda()`] | the estimate of another tool by its rules |
@@ -47,6 +48,7 @@ mod error;
 mod given;
 mod graph;
 mod infer;
+mod layers;
 mod live;
 mod onnx;
 mod order;
@@ -63,6 +65,7 @@ pub use element::{As, Element};
 pub use error::{Missing, WorkError};
 pub use given::Given;
 pub use graph::{Dim, Graph, Input};
+pub use layers::{LayerShape, layers};
 pub use pagoda::{Pagoda, Share, pagoda};
 pub use text::text;
 pub use training::{Backward, Optimiser};

@@ -92,7 +92,8 @@ pub(crate) fn is_camera(channel: &str) -> bool {
     channel.starts_with("CAM")
 }
 
-fn selection(spec: &NuScenesSpec) -> Selection {
+/// What of a dataset a scenario's source takes.
+pub(crate) fn selection(spec: &NuScenesSpec) -> Selection {
     let numbers: Option<Vec<usize>> = spec.scenes.iter().map(|scene| scene.parse().ok()).collect();
     Selection {
         scenes: match numbers {

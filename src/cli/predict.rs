@@ -1,0 +1,123 @@
+//! What `jetlag predict` takes.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::Format;
+
+/// Subcommands of `jetlag predict`.
+#[derive(Debug, Subcommand)]
+pub enum PredictCommand {
+    /// Fit a model to measurements of networks.
+    Fit(PredictFit),
+    /// Say how well networks that were not fitted are predicted.
+    Eval(PredictEval),
+    /// Predict latency, memory and energy of a network.
+    Apply(PredictApply),
+}
+
+/// Arguments of `jetlag predict fit`.
+#[derive(Debug, Args)]
+pub struct PredictFit {
+    /// A folder with tables of layers and of measurements; docs/predict.md says how it is laid out.
+    pub data: PathBuf,
+    /// The model's file.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// How networks are described.
+    #[arg(long, value_enum, default_value_t)]
+    pub features: Features,
+    /// Equal seeds and data give equal models on every machine.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Overwrite a file of that name.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Arguments of `jetlag predict eval`.
+#[derive(Debug, Args)]
+pub struct PredictEval {
+    /// A folder with tables of layers and of measurements; docs/predict.md says how it is laid out.
+    pub data: PathBuf,
+    /// Which rows are fitted and which are scored.
+    #[arg(long, value_enum, default_value_t)]
+    pub protocol: PredictProtocol,
+    /// How networks are described.
+    #[arg(long, value_enum, default_value_t)]
+    pub features: Features,
+    /// Fit on all rows of this folder, and score those of the other.
+    #[arg(long, value_name = "DIR")]
+    pub fit: Option<PathBuf>,
+    /// Rows of this stage alone.
+    #[arg(long, value_enum)]
+    pub stage: Option<PredictStage>,
+    /// Equal seeds and data give equal models on every machine.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Arguments of `jetlag predict apply`.
+#[derive(Debug, Args)]
+pub struct PredictApply {
+    /// The model's file, from `jetlag predict fit`.
+    pub model: PathBuf,
+    /// The network (.onnx).
+    pub network: PathBuf,
+    /// Shapes of the network's inputs, such as images:8x3x224x224; the first dimension is the batch.
+    #[arg(long = "shape", value_name = "TENSOR:SHAPE")]
+    pub shapes: Vec<String>,
+    /// Size of a named dimension; may be repeated.
+    #[arg(long = "dim", value_name = "NAME=SIZE")]
+    pub dims: Vec<String>,
+    /// Elements of a batch [default: the input's first dimension].
+    #[arg(long)]
+    pub batch: Option<u32>,
+    /// Training or inference [default: what the model was fitted on].
+    #[arg(long, value_enum)]
+    pub stage: Option<PredictStage>,
+    /// The board, one of those that the model was fitted on [default: the only one].
+    #[arg(long, value_name = "NAME")]
+    pub board: Option<String>,
+    /// When the result is needed, such as 33ms: exit with 3 unless the whole interval is within it.
+    #[arg(long, value_name = "DURATION")]
+    pub deadline: Option<String>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// How networks are described to a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Features {
+    /// Work, traffic and shapes by kind of layer, the live peak of a schedule, and the board's figures.
+    #[default]
+    Jetlag,
+    /// The sums over convolutions of perf4sight (arXiv 2108.05580).
+    Perf4sight,
+}
+
+/// Which rows are fitted and which are scored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PredictProtocol {
+    /// Some pruning levels of each network are fitted, its others scored.
+    #[default]
+    SameNetwork,
+    /// The same levels of all networks together.
+    Pooled,
+    /// Each network is scored by a model of all others.
+    LeaveOneNetworkOut,
+}
+
+/// What is done with a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PredictStage {
+    /// A training step.
+    Training,
+    /// An inference.
+    Inference,
+}

@@ -1,0 +1,179 @@
+//! `jetlag predict fit|eval|apply`: latency, memory and energy of networks that were not run.
+//!
+//! Features, models and their errors are in `jetlag-predict`; here is what the command line says, and how a network's file becomes a
+//! table of layers.
+
+use std::path::Path;
+
+use jetlag_predict::{
+    Device, EvalOptions, FeatureSet, FitOptions, Model, Protocol, Question, Stage, Verdict, dataset, eval,
+    fit, text,
+};
+use jetlag_work::{Given, Graph};
+
+use super::outcome::{Outcome, WrongUse};
+use super::output::print;
+use crate::cli::{
+    Features, Format, PredictApply, PredictCommand, PredictEval, PredictFit, PredictProtocol, PredictStage,
+};
+
+/// Fits, evaluates or applies a model.
+///
+/// # Errors
+/// [`WrongUse`] for data, models and networks that cannot be read or do not suffice, with what would.
+pub(super) fn run(command: &PredictCommand) -> anyhow::Result<Outcome> {
+    match command {
+        PredictCommand::Fit(args) => fit_model(args),
+        PredictCommand::Eval(args) => evaluate(args),
+        PredictCommand::Apply(args) => apply(args),
+    }
+}
+
+fn features(wanted: Features) -> FeatureSet {
+    match wanted {
+        Features::Jetlag => FeatureSet::Jetlag,
+        Features::Perf4sight => FeatureSet::Perf4sight,
+    }
+}
+
+fn stage(wanted: PredictStage) -> Stage {
+    match wanted {
+        PredictStage::Training => Stage::Training,
+        PredictStage::Inference => Stage::Inference,
+    }
+}
+
+fn evaluate(args: &PredictEval) -> anyhow::Result<Outcome> {
+    let data = dataset::open(&args.data).map_err(WrongUse::because)?;
+    let fitted = args
+        .fit
+        .as_deref()
+        .map(dataset::open)
+        .transpose()
+        .map_err(WrongUse::because)?;
+    let options = EvalOptions {
+        fit: FitOptions {
+            features: features(args.features),
+            seed: args.seed,
+            ..FitOptions::default()
+        },
+        protocol: match args.protocol {
+            PredictProtocol::SameNetwork => Protocol::SameNetwork,
+            PredictProtocol::Pooled => Protocol::Pooled,
+            PredictProtocol::LeaveOneNetworkOut => Protocol::LeaveOneNetworkOut,
+        },
+        stage: args.stage.map(stage),
+        targets: Vec::new(),
+    };
+    let evaluation = eval(&data, fitted.as_ref(), &options).map_err(WrongUse::because)?;
+    print(&match args.format {
+        Format::Json => serde_json::to_string_pretty(&evaluation)? + "\n",
+        Format::Text => text::evaluation(&evaluation),
+    })?;
+    Ok(Outcome::Done)
+}
+
+fn fit_model(args: &PredictFit) -> anyhow::Result<Outcome> {
+    if args.output.exists() && !args.force {
+        return Err(WrongUse(format!(
+            "{} exists; choose another name, or --force",
+            args.output.display()
+        ))
+        .into());
+    }
+    let data = dataset::open(&args.data).map_err(WrongUse::because)?;
+    let options = FitOptions {
+        features: features(args.features),
+        seed: args.seed,
+        ..FitOptions::default()
+    };
+    let model = fit(&data, &options).map_err(WrongUse::because)?;
+    model.save(&args.output).map_err(WrongUse::because)?;
+    print(&format!(
+        "{}wrote {}\n",
+        text::model(&model),
+        args.output.display()
+    ))?;
+    Ok(Outcome::Done)
+}
+
+fn apply(args: &PredictApply) -> anyhow::Result<Outcome> {
+    let model = Model::load(&args.model).map_err(WrongUse::because)?;
+    let mut given = Given::default();
+    for text in &args.dims {
+        given.dim(text).map_err(WrongUse::because)?;
+    }
+    for text in args.shapes.iter().flat_map(|shapes| shapes.split(',')) {
+        given.shape(text).map_err(WrongUse::because)?;
+    }
+    let (table, batch) = layers(&args.network, &given)?;
+    let device = args
+        .board
+        .as_deref()
+        .map(|name| board(&model, name))
+        .transpose()?;
+    let question = Question {
+        table: &table,
+        batch: args.batch.unwrap_or(batch),
+        stage: args
+            .stage
+            .map_or_else(|| only_stage(&model), |wanted| Ok(stage(wanted)))?,
+        device: device.as_ref(),
+        deadline_ms: args.deadline.as_deref().map(milliseconds).transpose()?,
+    };
+    let answer = model.apply(&question).map_err(WrongUse::because)?;
+    print(&match args.format {
+        Format::Json => serde_json::to_string_pretty(&answer)? + "\n",
+        Format::Text => text::answer(&answer),
+    })?;
+    let late = answer.late.is_some_and(|late| late.in_time != Verdict::Yes);
+    let lacks_room = args.deadline.is_some() && answer.fits.is_some_and(|fits| fits.verdict == Verdict::No);
+    Ok(match late || lacks_room {
+        true => Outcome::ExpectationBroken,
+        false => Outcome::Done,
+    })
+}
+
+fn milliseconds(text: &str) -> Result<f64, WrongUse> {
+    let duration =
+        crate::units::parse_duration(text).map_err(|error| WrongUse(format!("--deadline: {error}")))?;
+    Ok(duration.as_secs_f64() * 1e3)
+}
+
+/// The stage that a model knows, where it is one.
+fn only_stage(model: &Model) -> Result<Stage, WrongUse> {
+    let mut stages: Vec<Stage> = model.targets().iter().map(|target| target.stage).collect();
+    stages.sort_unstable();
+    stages.dedup();
+    match stages[..] {
+        [only] => Ok(only),
+        _ => Err(WrongUse(
+            "the model was fitted on training and on inference: say which with --stage".to_owned(),
+        )),
+    }
+}
+
+/// A board that the model was fitted on.
+fn board(model: &Model, name: &str) -> Result<Device, WrongUse> {
+    let devices = &model.facts().devices;
+    let found = devices.iter().find(|device| device.name == name).cloned();
+    found.ok_or_else(|| {
+        let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+        WrongUse(format!(
+            "--board {name}: the model was fitted on {}",
+            names.join(", ")
+        ))
+    })
+}
+
+/// The layers of a network's file for a batch of one, and the batch that it was asked for.
+fn layers(path: &Path, given: &Given) -> anyhow::Result<(jetlag_predict::LayerTable, u32)> {
+    let graph = Graph::open(path).map_err(WrongUse::because)?;
+    let shapes = jetlag_work::layers(&graph, given).map_err(WrongUse::because)?;
+    let (layers, batch) = table::of(&shapes);
+    let table = jetlag_predict::LayerTable::new(layers)
+        .map_err(|error| WrongUse(format!("{}: {error}", path.display())))?;
+    Ok((table, batch))
+}
+
+mod table;

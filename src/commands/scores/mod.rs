@@ -1,0 +1,309 @@
+//! `jetlag eval RUN.mcap`: what a run's answers are worth, by the rules of the dataset that it ran on.
+//!
+//! ```text
+//! $ jetlag eval fused.mcap --data drive --mode stream
+//! lidar  nuScenes, stream: truth at the moment when the answer was ready; 392 frames
+//! figure       value  95 %
+//! map         0.4312  0.41 to 0.45
+//! …
+//! ```
+//! The run file says what was found and when; the dataset says what was there. Which rules are meant follows from the dataset: those
+//! of nuScenes, of KITTI, or of COCO.
+
+mod answers;
+mod coco;
+mod export;
+mod gate;
+mod kitti;
+#[cfg(feature = "recordings")]
+mod nuscenes;
+mod view;
+
+use std::path::Path;
+
+use jetlag_score::Benchmark;
+use jetlag_score::bootstrap::{Settings, Units};
+use jetlag_score::report::{Comparison, Mode, Scores};
+
+use super::outcome::{Outcome, WrongUse};
+use super::output::print;
+use crate::cli::{EvalArgs, EvalMode, Format};
+use crate::scenario::SourceSpec;
+use answers::{Answer, Answers};
+pub(super) use export::export;
+use gate::Gate;
+pub(super) use view::view;
+
+/// What a tenant's answers were held against.
+struct Held {
+    tenant: String,
+    benchmark: Box<dyn Benchmark>,
+    /// The scene of each scored frame; all 0 where single images are no scenes.
+    scenes: Vec<u32>,
+    /// What a reader must know of this run.
+    notes: Vec<String>,
+}
+
+/// The dataset that a tenant ran on.
+enum Dataset {
+    Kitti(kitti::Folder),
+    Coco(coco::Annotations),
+    #[cfg(feature = "recordings")]
+    NuScenes(nuscenes::Annotations),
+}
+
+/// Scores a run's answers, and those of another run beside them.
+///
+/// # Errors
+/// [`WrongUse`] for a file that is no run, a run without detections, a dataset that is not there or is another one.
+pub(super) fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
+    let mode = match args.mode {
+        EvalMode::Still => Mode::Still,
+        EvalMode::Stream => Mode::Stream,
+    };
+    let of = |path: &Path| -> anyhow::Result<Vec<Held>> {
+        let all = answers::read(path, args.tenant.as_deref())?;
+        all.iter()
+            .map(|answers| held(answers, args.data.as_deref(), mode))
+            .collect()
+    };
+    let first = of(Path::new(&args.detector))?;
+    let names: Vec<&str> = first.iter().map(|held| held.tenant.as_str()).collect();
+    let gates = Gate::all(&args.fail_if, &names)?;
+    if let Some(second) = &args.against {
+        return compare(args, mode, &first, &of(second)?, &gates);
+    }
+    let mut scored = Vec::new();
+    for held in &first {
+        let units = Units::choose(&held.scenes);
+        let settings = Settings::default();
+        let mut scores = Scores::with_intervals(held.benchmark.as_ref(), mode, &units, &settings)?;
+        scores.notes.extend(held.notes.iter().cloned());
+        scored.push((held.tenant.clone(), scores));
+    }
+    let broken = gate::judge(&gates, &scored);
+    let text = match args.format {
+        Format::Json => {
+            let tenants = scored
+                .iter()
+                .map(|(name, scores)| (name.clone(), scores.to_json()));
+            let tenants: serde_json::Map<String, serde_json::Value> = tenants.collect();
+            let gates: Vec<serde_json::Value> = broken.iter().map(gate::Judged::to_json).collect();
+            serde_json::to_string_pretty(&serde_json::json!({ "tenants": tenants, "gates": gates }))? + "\n"
+        }
+        Format::Text => {
+            let tables = scored
+                .iter()
+                .map(|(name, scores)| format!("{name}  {}", scores.to_text()));
+            let mut text = tables.collect::<Vec<_>>().join("\n");
+            for judged in &broken {
+                text.push_str(&format!("{}\n", judged.to_text()));
+            }
+            text
+        }
+    };
+    print(&text)?;
+    Ok(outcome(&broken))
+}
+
+fn outcome(judged: &[gate::Judged]) -> Outcome {
+    match judged.iter().any(|judged| judged.fails) {
+        true => Outcome::ExpectationBroken,
+        false => Outcome::Done,
+    }
+}
+
+fn compare(
+    args: &EvalArgs,
+    mode: Mode,
+    first: &[Held],
+    second: &[Held],
+    gates: &[Gate],
+) -> anyhow::Result<Outcome> {
+    let other = args.against.as_deref().unwrap_or(Path::new(""));
+    let names = [args.detector.clone(), other.display().to_string()];
+    let mut compared = Vec::new();
+    for held in first {
+        let Some(with) = second.iter().find(|with| with.tenant == held.tenant) else {
+            return Err(WrongUse(format!(
+                "{} has no detections of tenant `{}`",
+                names[1], held.tenant
+            ))
+            .into());
+        };
+        let units = Units::choose(&held.scenes);
+        let runs = [held.benchmark.as_ref(), with.benchmark.as_ref()];
+        let mut comparison = Comparison::of(names.clone(), runs, mode, &units, &Settings::default())
+            .map_err(|error| WrongUse(format!("tenant {}: {error}", held.tenant)))?;
+        for note in held.notes.iter().chain(&with.notes) {
+            if !comparison.notes.contains(note) {
+                comparison.notes.push(note.clone());
+            }
+        }
+        compared.push((held, with, comparison));
+    }
+    // Limits hold for the second run, the new one.
+    let scored: Vec<(String, Scores)> = compared
+        .iter()
+        .map(|(_, with, _)| (with.tenant.clone(), Scores::plain(with.benchmark.as_ref(), mode)))
+        .collect();
+    let judged = gate::judge(gates, &scored);
+    let text = match args.format {
+        Format::Json => {
+            let tenants = compared
+                .iter()
+                .map(|(held, _, comparison)| (held.tenant.clone(), comparison.to_json()));
+            let tenants: serde_json::Map<String, serde_json::Value> = tenants.collect();
+            let gates: Vec<serde_json::Value> = judged.iter().map(gate::Judged::to_json).collect();
+            serde_json::to_string_pretty(&serde_json::json!({ "tenants": tenants, "gates": gates }))? + "\n"
+        }
+        Format::Text => {
+            let tables = compared
+                .iter()
+                .map(|(held, _, comparison)| format!("{}  {}", held.tenant, comparison.to_text()));
+            let mut text = tables.collect::<Vec<_>>().join("\n");
+            for judged in &judged {
+                text.push_str(&format!("{}\n", judged.to_text()));
+            }
+            text
+        }
+    };
+    print(&text)?;
+    Ok(outcome(&judged))
+}
+
+/// What a tenant ran on, if its truth is at hand.
+fn dataset(answers: &Answers, data: Option<&Path>) -> anyhow::Result<Dataset> {
+    if let Some(file) = data.filter(|path| path.extension().is_some_and(|ending| ending == "json")) {
+        return Ok(Dataset::Coco(coco::read(&answers.source, file)?));
+    }
+    if let SourceSpec::NuScenes(spec) = &answers.source {
+        #[cfg(feature = "recordings")]
+        return Ok(Dataset::NuScenes(nuscenes::open(spec, data)?));
+        #[cfg(not(feature = "recordings"))]
+        return Err(WrongUse(format!(
+            "{}: this jetlag reads no datasets; build it with the feature `recordings`",
+            spec.path.display()
+        ))
+        .into());
+    }
+    match kitti::folder(&answers.source, data)? {
+        Some(folder) => Ok(Dataset::Kitti(folder)),
+        None => Err(WrongUse(format!(
+            "tenant {}: nothing is known of what was there in {}; labels are read from KITTI's object layout, nuScenes, and COCO's annotations (--data FILE.json, of `source: Images(…)`)",
+            answers.tenant,
+            source_words(&answers.source)
+        ))
+        .into()),
+    }
+}
+
+fn source_words(source: &SourceSpec) -> String {
+    match source {
+        SourceSpec::Empty => "frames without content".to_owned(),
+        SourceSpec::Images { path, .. } | SourceSpec::Points { path, .. } => path.display().to_string(),
+        SourceSpec::NuScenes(spec) => spec.path.display().to_string(),
+        SourceSpec::Kitti(spec) => spec.path.display().to_string(),
+        SourceSpec::Bag(spec) => format!("the bag {}", spec.path.display()),
+        SourceSpec::Video(_) => "a video".to_owned(),
+        SourceSpec::Camera(_) => "a camera".to_owned(),
+        SourceSpec::Synthetic { .. } => {
+            "the synthetic world (write it with `jetlag data synth` and run on that folder)".to_owned()
+        }
+    }
+}
+
+fn held(answers: &Answers, data: Option<&Path>, mode: Mode) -> anyhow::Result<Held> {
+    let dataset = dataset(answers, data)?;
+    let mut notes = Vec::new();
+    if answers.lost > 0 {
+        notes.push(format!(
+            "the detections of {} frames were lost while recording, and these frames are left out",
+            answers.lost
+        ));
+    }
+    let answered: Vec<&Answer> = answers
+        .frames
+        .iter()
+        .filter(|answer| answer.finished.is_some() && answer.content.is_some())
+        .collect();
+    if mode == Mode::Still {
+        let silent = answers.frames.len() - answered.len();
+        if silent > 0 {
+            notes.push(format!(
+                "{silent} of {} frames have no answer (dropped or failed) and are left out; `--mode stream` counts them",
+                answers.frames.len()
+            ));
+        }
+    }
+    let still_only = || {
+        WrongUse(format!(
+            "tenant {}: --mode stream needs to know where objects are between labels, and these labels have no identities; nuScenes's have (`jetlag data synth --format nuscenes` makes a drive)",
+            answers.tenant
+        ))
+    };
+    let (benchmark, scenes, map): (Box<dyn Benchmark>, Vec<u32>, _) = match &dataset {
+        Dataset::Kitti(_) | Dataset::Coco(_) if mode == Mode::Stream => return Err(still_only().into()),
+        Dataset::Kitti(folder) => {
+            let benchmark = folder.score(answers, &answered)?;
+            // Frames of KITTI's object layout are single: each is a scene.
+            let scenes = (0..answered.len() as u32).collect();
+            (Box::new(benchmark), scenes, kitti::class_map(&answers.classes))
+        }
+        Dataset::Coco(annotations) => {
+            let benchmark = annotations.score(answers, &answered)?;
+            let scenes = (0..answered.len() as u32).collect();
+            (
+                Box::new(benchmark),
+                scenes,
+                annotations.class_map(&answers.classes),
+            )
+        }
+        #[cfg(feature = "recordings")]
+        Dataset::NuScenes(annotations) => {
+            let matched = match mode {
+                Mode::Still => annotations.still(answers)?,
+                Mode::Stream => annotations.stream(answers)?,
+            };
+            if matched.left_out > 0 {
+                notes.push(match mode {
+                    Mode::Still => format!(
+                        "{} annotated captures have no answer and are left out",
+                        matched.left_out
+                    ),
+                    Mode::Stream => format!(
+                        "{} moments lie outside the annotations and are left out",
+                        matched.left_out
+                    ),
+                });
+            }
+            (
+                Box::new(matched.benchmark),
+                matched.scenes,
+                nuscenes::class_map(&answers.classes),
+            )
+        }
+    };
+    let unknown: Vec<&str> = map.unknown().collect();
+    if !unknown.is_empty() {
+        notes.push(format!(
+            "the dataset has no class {}: detections of it are not scored",
+            unknown.join(", ")
+        ));
+    }
+    if benchmark.frames() == 0 {
+        return Err(WrongUse(format!(
+            "tenant {}: no frame of the run can be scored; it has {} measured frames, {} of them answered",
+            answers.tenant,
+            answers.frames.len(),
+            answered.len()
+        ))
+        .into());
+    }
+    Ok(Held {
+        tenant: answers.tenant.clone(),
+        benchmark,
+        scenes,
+        notes,
+    })
+}

@@ -1,0 +1,237 @@
+//! `jetlag view RUN --frame N -o x.png`: a frame of a run with what was found in it, and with the truth where it is known.
+
+use std::fs::OpenOptions;
+use std::io::BufWriter;
+use std::path::Path;
+
+use anyhow::Context;
+use jetlag_draw::{Kind, Mark, Picture, View, above, captioned, draw, write_png};
+
+use super::answers::{self, Answer, Answers};
+use super::{Dataset, coco, dataset, kitti};
+use crate::cli::ViewArgs;
+use crate::commands::opening;
+use crate::commands::outcome::{Outcome, WrongUse};
+use crate::commands::output::print;
+use crate::detector::Place;
+use crate::source::recordings::Opened;
+use crate::source::{Content, Frame};
+
+/// Pixels along the longer side of a sweep seen from above.
+const ABOVE: usize = 1000;
+
+/// Draws a frame.
+///
+/// # Errors
+/// [`WrongUse`] for a run without detections, a frame that is not there or has no content, a source that has changed.
+pub(in crate::commands) fn view(args: &ViewArgs) -> anyhow::Result<Outcome> {
+    let all = answers::read(&args.run, args.tenant.as_deref())?;
+    let [answers] = &all[..] else {
+        let names: Vec<&str> = all.iter().map(|answers| answers.tenant.as_str()).collect();
+        return Err(WrongUse(format!(
+            "{} has detections of {}: name one with --tenant",
+            args.run.display(),
+            names.join(", ")
+        ))
+        .into());
+    };
+    let answer = pick(answers, args.frame)?;
+    let frame = content(answers, answer)?;
+    let truth = truth(answers, answer, args.data.as_deref());
+    let picture = picture(&frame, &marks(answers, answer, &truth))?;
+    let response = answer.finished.map_or("no answer".to_owned(), |finished| {
+        format!(
+            "answered after {:.1} ms",
+            (finished.since(answer.released)).as_secs_f64() * 1e3
+        )
+    });
+    let legend = if truth.is_empty() {
+        "solid: found"
+    } else {
+        "solid: found, dashed: truth"
+    };
+    let first = format!(
+        "{}, frame {}: {response}, {} found",
+        answers.tenant,
+        answer.sequence,
+        answer.found.len()
+    );
+    let picture = captioned(picture, &[&first, legend])?;
+    let mut options = OpenOptions::new();
+    options.write(true);
+    match args.force {
+        true => options.create(true).truncate(true),
+        false => options.create_new(true),
+    };
+    let file = options.open(&args.output).map_err(|error| {
+        WrongUse(match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                format!(
+                    "{} exists; choose another name, or --force",
+                    args.output.display()
+                )
+            }
+            _ => format!("{}: {error}", args.output.display()),
+        })
+    })?;
+    write_png(&picture, BufWriter::new(file)).with_context(|| args.output.display().to_string())?;
+    print(&format!("wrote {}\n", args.output.display()))?;
+    Ok(Outcome::Done)
+}
+
+fn pick(answers: &Answers, number: u64) -> Result<&Answer, WrongUse> {
+    let frames = &answers.frames;
+    let found = frames.iter().find(|answer| answer.sequence == number);
+    let Some(answer) = found else {
+        return Err(WrongUse(match (frames.first(), frames.last()) {
+            (Some(first), Some(last)) => format!(
+                "tenant {} has no measured frame {number}; its frames are {} to {}",
+                answers.tenant, first.sequence, last.sequence
+            ),
+            _ => format!("tenant {} has no measured frame", answers.tenant),
+        }));
+    };
+    if answer.content.is_none() {
+        return Err(WrongUse(format!(
+            "frame {number} of tenant {} was dropped before its content was fetched; there is nothing to draw",
+            answers.tenant
+        )));
+    }
+    Ok(answer)
+}
+
+/// The frame's image or sweep, read again from its source.
+fn content(answers: &Answers, answer: &Answer) -> anyhow::Result<Frame> {
+    if answers.source.is_live() {
+        return Err(
+            WrongUse("a camera's images are not kept, so there is nothing to draw on".to_owned()).into(),
+        );
+    }
+    let mut opened = Opened::guarded_by(std::env::current_exe().ok());
+    let mut source = opening::source(&answers.source, &mut opened).map_err(WrongUse::because)?;
+    let wanted = answer.content.unwrap_or_default();
+    source.skip(wanted).map_err(WrongUse::because)?;
+    let mut frame = Frame::default();
+    if !source.acquire(&mut frame)? || frame.index != wanted {
+        return Err(WrongUse(format!(
+            "{} has no frame {wanted} any more",
+            source.info().description
+        ))
+        .into());
+    }
+    source.decode(&mut frame)?;
+    Ok(frame)
+}
+
+fn picture(frame: &Frame, marks: &[Mark<'_>]) -> anyhow::Result<Picture> {
+    Ok(match frame.content() {
+        Content::Image(image) => {
+            let mut picture = Picture {
+                size: [image.width, image.height],
+                rgb: image.rgb.clone(),
+            };
+            draw(&mut picture.rgb, picture.size, marks)?;
+            picture
+        }
+        Content::Points(cloud) => {
+            let far = |axis: usize| {
+                let along = cloud
+                    .points
+                    .iter()
+                    .map(|point| point[axis])
+                    .filter(|v| v.is_finite());
+                let [low, high] = along.fold([0.0f32; 2], |[low, high], v| [low.min(v), high.max(v)]);
+                // What lies beyond hides what lies near.
+                [low.max(-60.0), high.min(60.0)]
+            };
+            above(&cloud.points, marks, View::of(far(0), far(1), ABOVE))?
+        }
+        Content::Empty => {
+            return Err(WrongUse("the tenant's frames have no content to draw on".to_owned()).into());
+        }
+    })
+}
+
+/// A true object: its class, and where it is.
+pub(super) struct Known {
+    pub(super) class: String,
+    pub(super) place: Place,
+}
+
+fn truth(answers: &Answers, answer: &Answer, data: Option<&Path>) -> Vec<Known> {
+    let known = dataset(answers, data).and_then(|dataset| match &dataset {
+        Dataset::Kitti(folder) => folder.known(answer),
+        Dataset::Coco(annotations) => annotations.known(answer),
+        #[cfg(feature = "recordings")]
+        Dataset::NuScenes(annotations) => annotations.known(answer),
+    });
+    known.unwrap_or_else(|error| {
+        log::info!("without truth: {error}");
+        Vec::new()
+    })
+}
+
+fn marks<'a>(answers: &'a Answers, answer: &Answer, truth: &'a [Known]) -> Vec<Mark<'a>> {
+    let number = |name: &str| {
+        let same = |class: &String| class.eq_ignore_ascii_case(name);
+        answers
+            .classes
+            .iter()
+            .position(same)
+            .map_or(u16::MAX, |class| class as u16)
+    };
+    let found = answer.found.iter().map(|detection| {
+        let class = answers.classes.get(usize::from(detection.class));
+        Mark {
+            kind: Kind::Found,
+            class: detection.class,
+            text: format!("{} {:.2}", class.map_or("?", String::as_str), detection.score).into(),
+            place: detection.place,
+        }
+    });
+    let there = truth.iter().map(|known| Mark {
+        kind: Kind::Truth,
+        class: number(&known.class),
+        text: known.class.as_str().into(),
+        place: known.place,
+    });
+    found.chain(there).collect()
+}
+
+impl kitti::Folder {
+    /// What the labels say is there, in the frame of what was found.
+    fn known(&self, answer: &Answer) -> anyhow::Result<Vec<Known>> {
+        let in_space = answer
+            .found
+            .iter()
+            .any(|found| matches!(found.place, Place::Space(_)))
+            || self.is_of_sweeps();
+        let labels = self.labels(answer)?;
+        let known = labels
+            .into_iter()
+            .filter(|label| !label.dont_care)
+            .filter_map(|label| {
+                let place = match in_space {
+                    true => Place::Space(label.box3d?),
+                    false => Place::Image(label.box2d),
+                };
+                Some(Known {
+                    class: label.class,
+                    place,
+                })
+            });
+        Ok(known.collect())
+    }
+}
+
+impl coco::Annotations {
+    fn known(&self, answer: &Answer) -> anyhow::Result<Vec<Known>> {
+        Ok(self
+            .truths_of(self.number(answer)?)
+            .map(|(class, place)| Known {
+                class: class.to_owned(),
+                place: Place::Image(place),
+            })
+            .collect())
+    }
+}
