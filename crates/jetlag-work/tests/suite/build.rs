@@ -28,7 +28,10 @@ pub(crate) const BOOL: i64 = 9;
 
 impl Net {
     pub(crate) fn new(opset: i64) -> Net {
-        Net { opset, ..Net::default() }
+        Net {
+            opset,
+            ..Net::default()
+        }
     }
 
     /// An input with a size for each dimension, or its name: `"4 3 batch"`.
@@ -112,14 +115,28 @@ impl Net {
         outputs: &str,
         settings: &[Set],
     ) -> &mut Net {
-        let node = node(domain, operator, &format!("{operator}_{}", self.count), inputs, outputs, settings);
+        let node = node(
+            domain,
+            operator,
+            &format!("{operator}_{}", self.count),
+            inputs,
+            outputs,
+            settings,
+        );
         self.count += 1;
         bytes(&mut self.fields, 1, &node);
         self
     }
 
     /// A function of the domain `own`, whose nodes are another net's.
-    pub(crate) fn function(&mut self, name: &str, inputs: &str, outputs: &str, attributes: &[&str], of: &Net) -> &mut Net {
+    pub(crate) fn function(
+        &mut self,
+        name: &str,
+        inputs: &str,
+        outputs: &str,
+        attributes: &[&str],
+        of: &Net,
+    ) -> &mut Net {
         let mut function = Vec::new();
         bytes(&mut function, 1, name.as_bytes());
         for input in inputs.split_whitespace() {
@@ -178,7 +195,13 @@ fn renumbered(nodes: &[u8]) -> Vec<u8> {
 
 fn node(domain: &str, operator: &str, name: &str, inputs: &str, outputs: &str, settings: &[Set]) -> Vec<u8> {
     let mut node = Vec::new();
-    let left_out = |name: &str| if name == "-" { String::new() } else { name.to_owned() };
+    let left_out = |name: &str| {
+        if name == "-" {
+            String::new()
+        } else {
+            name.to_owned()
+        }
+    };
     for input in inputs.split_whitespace() {
         bytes(&mut node, 1, left_out(input).as_bytes());
     }

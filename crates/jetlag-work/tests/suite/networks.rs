@@ -6,8 +6,6 @@ use crate::build::{Net, Set};
 pub(crate) struct Layers {
     pub(crate) net: Net,
     count: usize,
-    /// How many weights begin as an Identity, as PyTorch's exporter writes weights of equal content.
-    pub(crate) identities: usize,
 }
 
 impl Layers {
@@ -15,7 +13,6 @@ impl Layers {
         Layers {
             net: Net::new(opset),
             count: 0,
-            identities: 0,
         }
     }
 
@@ -25,11 +22,19 @@ impl Layers {
     }
 
     /// A convolution with a bias, and pads that keep the size at stride 1.
-    pub(crate) fn conv(&mut self, from: &str, channels: [i64; 2], kernel: i64, stride: i64, groups: i64) -> String {
+    pub(crate) fn conv(
+        &mut self,
+        from: &str,
+        channels: [i64; 2],
+        kernel: i64,
+        stride: i64,
+        groups: i64,
+    ) -> String {
         let (to, weight, bias) = (self.fresh(), self.fresh(), self.fresh());
         let [input, output] = channels;
         let pad = kernel / 2;
-        self.net.weight(&weight, &[output, input / groups, kernel, kernel]);
+        self.net
+            .weight(&weight, &[output, input / groups, kernel, kernel]);
         self.net.weight(&bias, &[output]);
         self.net.node(
             "Conv",
@@ -55,7 +60,11 @@ impl Layers {
         let (weight, bias) = (self.fresh(), self.fresh());
         self.net.weight(&weight, &[output, input]);
         self.net.weight(&bias, &[output]);
-        self.one("Gemm", &format!("{from} {weight} {bias}"), &[Set::Int("transB", 1)])
+        self.one(
+            "Gemm",
+            &format!("{from} {weight} {bias}"),
+            &[Set::Int("transB", 1)],
+        )
     }
 }
 

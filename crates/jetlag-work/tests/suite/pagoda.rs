@@ -24,10 +24,14 @@ fn rows(path: &str) -> Option<Vec<(String, Vec<f64>)>> {
 
 #[test]
 fn two_networks_have_the_published_constants_at_every_batch() {
-    let Some(rows) = rows("data/pagoda/static_estimates.csv") else { return };
+    let Some(rows) = rows("data/pagoda/static_estimates.csv") else {
+        return;
+    };
     let mut checked = 0;
     for (model, columns) in rows {
-        let [batch, flops, params, bytes, intensity] = columns[..] else { panic!("{columns:?}") };
+        let [batch, flops, params, bytes, intensity] = columns[..] else {
+            panic!("{columns:?}")
+        };
         let made = match &*model {
             "resnet50" => estimate(&resnet50("batch"), batch as u64),
             "mobnet" => estimate(&mobilenet_v3_large("batch"), batch as u64),
@@ -46,7 +50,9 @@ fn two_networks_have_the_published_constants_at_every_batch() {
 
 #[test]
 fn resnet50_has_the_published_table_by_operator() {
-    let Some(rows) = rows("data/pagoda/per_operator_resnet50_b1.csv") else { return };
+    let Some(rows) = rows("data/pagoda/per_operator_resnet50_b1.csv") else {
+        return;
+    };
     let made = estimate(&resnet50("1"), 1);
     for (operator, columns) in rows {
         // An exporter writes them for weights of equal content, and they cost nothing by these rules.
@@ -70,7 +76,12 @@ fn an_lstm_is_half_of_itself_and_does_not_know_the_batch() {
         .output("y");
     assert_eq!(estimate(&net, 1).flops, 4_243_456);
     assert_eq!(estimate(&net, 2).flops, 4_243_456);
-    let true_count = work(&Graph::from_bytes(&net.bytes()).unwrap(), &Given::default(), &Options::default()).unwrap();
+    let true_count = work(
+        &Graph::from_bytes(&net.bytes()).unwrap(),
+        &Given::default(),
+        &Options::default(),
+    )
+    .unwrap();
     assert_eq!(true_count.totals.macs, 4 * (256 * 256 + 256 * 256) * 8);
 }
 
@@ -81,7 +92,10 @@ fn a_training_step_is_three_times_an_inference() {
         pagoda(&graph, &Given::default(), 1, false).unwrap(),
         pagoda(&graph, &Given::default(), 1, true).unwrap(),
     );
-    assert_eq!((step.flops, step.bytes, step.param_bytes), (3 * once.flops, 3 * once.bytes, once.param_bytes));
+    assert_eq!(
+        (step.flops, step.bytes, step.param_bytes),
+        (3 * once.flops, 3 * once.bytes, once.param_bytes)
+    );
 }
 
 /// What differs from the true count, for ResNet-50: the bias of the last layer's thousand values, and the bytes of biases.
@@ -95,5 +109,8 @@ fn the_true_count_differs_where_the_rules_leave_something_out() {
     assert_eq!(ours.totals.flops, theirs.flops + 1000);
     let biases = ours.totals.params - theirs.param_bytes / 4;
     // Biases are read; the flattening of 2048 values, which moves nothing, is not.
-    assert_eq!(ours.totals.round_trip_bytes, theirs.bytes + 4 * biases - 2 * 4 * 2048);
+    assert_eq!(
+        ours.totals.round_trip_bytes,
+        theirs.bytes + 4 * biases - 2 * 4 * 2048
+    );
 }

@@ -56,7 +56,10 @@ fn known_prices_come_back() {
 
 #[test]
 fn proportional_work_and_traffic_have_no_prices() {
-    let rows: Vec<[f64; 3]> = ROWS.iter().map(|[flops, _, seconds]| [*flops, flops / 7.0, *seconds]).collect();
+    let rows: Vec<[f64; 3]> = ROWS
+        .iter()
+        .map(|[flops, _, seconds]| [*flops, flops / 7.0, *seconds])
+        .collect();
     let fit = fit_energy(&made([20e-12, 80e-12, 12.0], &rows, &[])).unwrap();
     let why = fit.e_flop.not_identifiable.as_ref().unwrap();
     assert!(why.contains("proportional"), "{why}");
@@ -67,22 +70,35 @@ fn proportional_work_and_traffic_have_no_prices() {
 #[test]
 fn rows_that_tell_nothing_are_refused() {
     let rows = made([1e-12, 1e-12, 1.0], &ROWS, &[]);
-    assert_eq!(fit_energy(&rows[..4]), Err(FitError::TooFew { found: 4, wanted: 5 }));
+    assert_eq!(
+        fit_energy(&rows[..4]),
+        Err(FitError::TooFew { found: 4, wanted: 5 })
+    );
     let mut bad = rows.clone();
     bad[2].joules = 0.0;
     assert_eq!(fit_energy(&bad), Err(FitError::Row { row: 2 }));
-    assert_eq!(fit_energy(&vec![rows[0]; 6]).map(|fit| fit.e_flop.value), Ok(None));
+    assert_eq!(
+        fit_energy(&vec![rows[0]; 6]).map(|fit| fit.e_flop.value),
+        Ok(None)
+    );
 }
 
 /// Fourteen executions on an AGX Orin: without the recurrent network, whose published work is wrong, and the row whose power
 /// is a third of its neighbours'.
 #[test]
 fn published_rows_give_a_price_for_work_and_time_and_none_for_bytes() {
-    let Some(estimates) = shared("data/pagoda/static_estimates.csv") else { return };
-    let Some(measured) = shared("data/pagoda/orin_agx_maxn_measured.csv") else { return };
+    let Some(estimates) = shared("data/pagoda/static_estimates.csv") else {
+        return;
+    };
+    let Some(measured) = shared("data/pagoda/orin_agx_maxn_measured.csv") else {
+        return;
+    };
     let table = |path| -> Vec<Vec<String>> {
         let text = std::fs::read_to_string(path).unwrap();
-        text.lines().skip(1).map(|line| line.split(',').map(str::to_owned).collect()).collect()
+        text.lines()
+            .skip(1)
+            .map(|line| line.split(',').map(str::to_owned).collect())
+            .collect()
     };
     let estimates = table(estimates);
     let number = |text: &String| -> f64 { text.parse().unwrap() };
@@ -92,7 +108,10 @@ fn published_rows_give_a_price_for_work_and_time_and_none_for_bytes() {
         if model == "lstm" || (model == "resnet50" && batch == "32") {
             continue;
         }
-        let own = estimates.iter().find(|own| own[0] == *model && own[1] == *batch).unwrap();
+        let own = estimates
+            .iter()
+            .find(|own| own[0] == *model && own[1] == *batch)
+            .unwrap();
         let seconds = number(&row[6]) / 1e3;
         rows.push(EnergyRow {
             flops: number(&own[2]),
@@ -103,10 +122,16 @@ fn published_rows_give_a_price_for_work_and_time_and_none_for_bytes() {
     }
     assert_eq!(rows.len(), 14);
     let fit = fit_energy(&rows).unwrap();
-    assert!((fit.e_flop.value.unwrap() / 15.9e-12 - 1.0).abs() < 0.005, "{fit:?}");
+    assert!(
+        (fit.e_flop.value.unwrap() / 15.9e-12 - 1.0).abs() < 0.005,
+        "{fit:?}"
+    );
     assert!((fit.p0.value.unwrap() / 21.7 - 1.0).abs() < 0.005, "{fit:?}");
     assert!((fit.mean_relative_error - 0.18).abs() < 0.001, "{fit:?}");
     assert_eq!(fit.e_byte.value, None);
-    assert!(fit.e_byte.not_identifiable.as_ref().unwrap().contains("negative"), "{fit:?}");
+    assert!(
+        fit.e_byte.not_identifiable.as_ref().unwrap().contains("negative"),
+        "{fit:?}"
+    );
     assert!(balance_point(&fit).is_err());
 }

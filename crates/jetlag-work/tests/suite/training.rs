@@ -35,7 +35,12 @@ fn a_gated_network_is_what_pytorch_counts() {
         .weight("w", &[1, 384, 64])
         .weight("r", &[1, 384, 128])
         .weight("b", &[1, 768])
-        .node("GRU", "x w r b", "y", &[Set::Int("hidden_size", 128), Set::Int("linear_before_reset", 1)])
+        .node(
+            "GRU",
+            "x w r b",
+            "y",
+            &[Set::Int("hidden_size", 128), Set::Int("linear_before_reset", 1)],
+        )
         .list("axes", &[1])
         .node("Squeeze", "y axes", "s", &[])
         .weight("f", &[128, 10])
@@ -113,5 +118,8 @@ fn without_weights_nothing_comes_back() {
     let mut net = Net::new(17);
     net.input("x", "5 7").node("Relu", "x", "y", &[]).output("y");
     let step = training(&net);
-    assert_eq!((step.backward_flops, step.optimiser_flops, step.trained_params), (0, 0, 0));
+    assert_eq!(
+        (step.backward_flops, step.optimiser_flops, step.trained_params),
+        (0, 0, 0)
+    );
 }
