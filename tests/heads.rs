@@ -13,8 +13,8 @@ use jetlag::detector::{Carry, Detection, Place, spec};
 use jetlag::source::{Content, Frame, Image};
 use nvidia_doubles::machine;
 use rten_onnx::onnx::{
-    DataType, Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
-    TensorShapeProto, TypeProto, TypeProtoTensor, ValueInfoProto,
+    AttributeProto, AttributeType, DataType, Dimension, GraphProto, ModelProto, NodeProto,
+    OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto, TypeProtoTensor, ValueInfoProto,
 };
 use serde_json::{Value, json};
 
@@ -339,7 +339,7 @@ fn node(operator: &str, inputs: &[&str], output: &str) -> NodeProto {
     }
 }
 
-/// A network with these outputs, whatever the image: each is its constant, plus the image times zero where it is a float.
+/// A network with these outputs, whatever the image: each is its constant, plus the image times zero.
 fn network(path: &Path, outputs: &[Output]) {
     let constant = |name: String, dims: &[usize]| TensorProto {
         name: Some(name),
@@ -356,6 +356,15 @@ fn network(path: &Path, outputs: &[Output]) {
         node("ReduceMax", &["pooled"], "most"),
         node("Mul", &["most", "nothing"], "most_of_nothing"),
         node("Squeeze", &["most_of_nothing"], "zero"),
+        NodeProto {
+            attribute: vec![AttributeProto {
+                name: Some("to".to_owned()),
+                i: Some(7),
+                r#type: Some(AttributeType::INT),
+                ..AttributeProto::default()
+            }],
+            ..node("Cast", &["zero"], "zero_whole")
+        },
     ];
     for output in outputs {
         let name = format!("{}_values", output.name);
@@ -366,7 +375,7 @@ fn network(path: &Path, outputs: &[Output]) {
                 int64_data: output.values.iter().map(|v| *v as i64).collect(),
                 ..stored
             });
-            nodes.push(node("Identity", &[&name], output.name));
+            nodes.push(node("Add", &[&name, "zero_whole"], output.name));
         } else {
             initializers.push(TensorProto {
                 data_type: Some(DataType::FLOAT),

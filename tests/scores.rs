@@ -56,7 +56,7 @@ fn a_run_over_a_drive_is_scored_as_by_nuscenes_own_tools() {
     drive(folder);
     let still = json(&run(&["eval", "drive.mcap", "--format", "json"], folder));
     assert_eq!(still["tenants"]["lidar"]["benchmark"], "nuScenes");
-    let precision = value(&still, "lidar", "map").unwrap();
+    let precision = value(&still, "lidar", "ap").unwrap();
     assert!((0.0..=1.0).contains(&precision), "{still}");
     let text = stdout(&run(&["eval", "drive.mcap"], folder));
     assert!(text.contains("still: truth at each frame's own time"), "{text}");
@@ -66,7 +66,7 @@ fn a_run_over_a_drive_is_scored_as_by_nuscenes_own_tools() {
         &["eval", "drive.mcap", "--data", "moved", "--format", "json"],
         folder,
     ));
-    assert_eq!(value(&moved, "lidar", "map"), Some(precision));
+    assert_eq!(value(&moved, "lidar", "ap"), Some(precision));
     let export = [
         "export",
         "drive.mcap",
@@ -116,26 +116,26 @@ fn late_answers_are_worth_less_and_a_limit_ends_with_3() {
         folder,
     ));
     assert_eq!(stream["tenants"]["lidar"]["mode"], "stream");
-    assert!(value(&stream, "lidar", "map").is_some(), "{stream}");
-    let fails = run(&["eval", "drive.mcap", "--fail-if", "lidar.map < 1.1"], folder);
+    assert!(value(&stream, "lidar", "ap").is_some(), "{stream}");
+    let fails = run(&["eval", "drive.mcap", "--fail-if", "lidar.ap < 1.1"], folder);
     assert_eq!(fails.status.code(), Some(3), "{}", stderr(&fails));
     assert!(
-        stdout(&fails).contains("fails: not lidar.map < 1.1"),
+        stdout(&fails).contains("fails: not lidar.ap < 1.1"),
         "{}",
         stdout(&fails)
     );
-    let holds = run(&["eval", "drive.mcap", "--fail-if", "lidar.map < 0"], folder);
+    let holds = run(&["eval", "drive.mcap", "--fail-if", "lidar.ap < 0"], folder);
     assert_eq!(holds.status.code(), Some(0));
     // What is not known is no success.
-    let unknown = run(&["eval", "drive.mcap", "--fail-if", "lidar.mpa < 0"], folder);
+    let unknown = run(&["eval", "drive.mcap", "--fail-if", "lidar.apx < 0"], folder);
     assert_eq!(unknown.status.code(), Some(3));
     assert!(
-        stdout(&unknown).contains("did you mean `map`?"),
+        stdout(&unknown).contains("did you mean `ap`?"),
         "{}",
         stdout(&unknown)
     );
     assert_refused(
-        &run(&["eval", "drive.mcap", "--fail-if", "camera.map < 0"], folder),
+        &run(&["eval", "drive.mcap", "--fail-if", "camera.ap < 0"], folder),
         2,
         &["begins with no tenant; they are lidar"],
     );
@@ -151,7 +151,7 @@ fn late_answers_are_worth_less_and_a_limit_ends_with_3() {
         ],
         folder,
     ));
-    assert_eq!(same["tenants"]["lidar"]["figures"]["map"]["difference"], 0.0);
+    assert_eq!(same["tenants"]["lidar"]["figures"]["ap"]["difference"], 0.0);
 }
 
 fn scenes(folder: &Path) {
@@ -322,7 +322,7 @@ fn a_run_without_detections_says_what_to_do() {
     fs::write(
         folder.join("sim.ron"),
         r#"Scenario(name: "sim", clock: Virtual, duration: "1s", tenants: [
-            Tenant(name: "camera", source: Empty, backend: Sim(service: Fixed("5ms")), arrival: Periodic(hz: 30)),
+            Tenant(name: "camera", source: Empty, backend: Sim(Fixed("5ms")), arrival: Periodic(hz: 30)),
         ])"#,
     )
     .unwrap();

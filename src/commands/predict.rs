@@ -9,7 +9,7 @@ use jetlag_predict::{
     Device, EvalOptions, FeatureSet, FitOptions, Model, Protocol, Question, Stage, Verdict, dataset, eval,
     fit, text,
 };
-use jetlag_work::{Given, Graph};
+use jetlag_work::{Dim, Given, Graph};
 
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
@@ -166,11 +166,33 @@ fn board(model: &Model, name: &str) -> Result<Device, WrongUse> {
     })
 }
 
+/// Sizes for a network whose file fixes the batch at one, and the batch that was asked for instead: models count layers for a batch of
+/// one and take the batch apart.
+fn batch_apart(graph: &Graph, given: &Given) -> (Given, Option<u32>) {
+    let (mut given, mut asked) = (given.clone(), None);
+    for input in graph.inputs() {
+        let fixed = input.shape.as_deref().and_then(<[Dim]>::first) == Some(&Dim::Fixed(1));
+        if let Some(first) = given
+            .shapes
+            .get_mut(&input.name)
+            .and_then(|shape| shape.first_mut())
+            && fixed
+            && *first > 1
+        {
+            asked = u32::try_from(*first).ok();
+            *first = 1;
+        }
+    }
+    (given, asked)
+}
+
 /// The layers of a network's file for a batch of one, and the batch that it was asked for.
 fn layers(path: &Path, given: &Given) -> anyhow::Result<(jetlag_predict::LayerTable, u32)> {
     let graph = Graph::open(path).map_err(WrongUse::because)?;
-    let shapes = jetlag_work::layers(&graph, given).map_err(WrongUse::because)?;
+    let (given, asked) = batch_apart(&graph, given);
+    let shapes = jetlag_work::layers(&graph, &given).map_err(WrongUse::because)?;
     let (layers, batch) = table::of(&shapes);
+    let batch = asked.unwrap_or(batch);
     let table = jetlag_predict::LayerTable::new(layers)
         .map_err(|error| WrongUse(format!("{}: {error}", path.display())))?;
     Ok((table, batch))

@@ -82,9 +82,20 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
         }
         Event::Detections(r) => {
             let detections: Vec<Value> = r.detections.iter().map(detection).collect();
+            // One a detection, or none; NaN is null.
+            let moving = r.detections.iter().any(|found| found.velocity.is_some());
+            let velocities = r
+                .detections
+                .iter()
+                .filter(|_| moving)
+                .map(|found| match found.velocity {
+                    Some([x, y]) => json!({ "x": x, "y": y }),
+                    None => json!({ "x": null, "y": null }),
+                });
+            let velocities: Vec<Value> = velocities.collect();
             let fields = json!({
                 "sequence": r.sequence, "source_index": r.source_index, "at_ns": r.at.0, "tenant": r.tenant,
-                "detections": detections,
+                "detections": detections, "velocities": velocities,
             });
             (format!("/jetlag/{}/detections", tenant(r.tenant)), r.at, fields)
         }

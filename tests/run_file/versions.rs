@@ -51,12 +51,7 @@ fn the_records_of_all_versions_stay_readable() {
                 frame.submission = None;
             }
             before_1_9(event, minor);
-            // Version 1.9 had no velocities.
-            if let Event::Detections(found) = event
-                && minor < 10
-            {
-                found.detections.iter_mut().for_each(|one| one.velocity = None);
-            }
+            before_1_10(event, minor);
         }
         assert_eq!(got, wanted, "{name}");
         assert_eq!(reader.completeness(), Completeness::Whole, "{name}");
@@ -73,6 +68,15 @@ fn before_1_9(event: &mut Event, minor: u32) {
     }
 }
 
+/// Version 1.9 had no velocities.
+fn before_1_10(event: &mut Event, minor: u32) {
+    if let Event::Detections(found) = event
+        && minor < 10
+    {
+        found.detections.iter_mut().for_each(|one| one.velocity = None);
+    }
+}
+
 fn of_other_phases(event: &Event) -> bool {
     match event {
         Event::PhaseSpec(_) => true,
@@ -84,7 +88,7 @@ fn of_other_phases(event: &Event) -> bool {
 
 #[test]
 fn a_record_without_a_scenario_has_a_name_and_what_the_application_said() {
-    for minor in [7, 8, 9] {
+    for minor in [7, 8, 9, 10] {
         let mut reader = RunReader::open(&Path::new(RECORDS).join(format!("v2.{minor}.mcap"))).unwrap();
         let wanted = Manifest {
             schema_minor: minor,
@@ -98,7 +102,10 @@ fn a_record_without_a_scenario_has_a_name_and_what_the_application_said() {
         let got: Vec<Event> = reader.by_ref().map(Result::unwrap).collect();
         let mut wanted = made::events(20);
         wanted.retain(|event| minor >= 8 || !of_a_tracer(event));
-        wanted.iter_mut().for_each(|event| before_1_9(event, minor));
+        wanted.iter_mut().for_each(|event| {
+            before_1_9(event, minor);
+            before_1_10(event, minor);
+        });
         assert_eq!(got, wanted);
         assert_eq!(reader.completeness(), Completeness::Whole);
         let text = serde_json::to_string(reader.manifest()).unwrap();

@@ -4,7 +4,7 @@
 //! $ jetlag eval fused.mcap --data drive --mode stream
 //! lidar  nuScenes, stream: truth at the moment when the answer was ready; 392 frames
 //! figure       value  95 %
-//! map         0.4312  0.41 to 0.45
+//! ap          0.4312  0.41 to 0.45
 //! …
 //! ```
 //! The run file says what was found and when; the dataset says what was there. Which rules are meant follows from the dataset: those
@@ -268,13 +268,12 @@ fn held(answers: &Answers, data: Option<&Path>, mode: Mode) -> anyhow::Result<He
             if matched.left_out > 0 {
                 notes.push(match mode {
                     Mode::Still => format!(
-                        "{} annotated captures have no answer and are left out",
+                        "annotated captures without an answer, left out: {}",
                         matched.left_out
                     ),
-                    Mode::Stream => format!(
-                        "{} moments lie outside the annotations and are left out",
-                        matched.left_out
-                    ),
+                    Mode::Stream => {
+                        format!("moments outside the annotations, left out: {}", matched.left_out)
+                    }
                 });
             }
             (

@@ -465,7 +465,12 @@ fn end_to_end(seen: &Seen<'_>) -> Option<Proposal> {
     )];
     // The rows do not tell how many classes there are.
     let classes = seen.names.as_ref().map_or(80, Vec::len);
-    let mut draft = draft(seen, &image, classes, format!("EndToEnd(boxes: {:?})", output.name));
+    let mut draft = draft(
+        seen,
+        &image,
+        classes,
+        format!("EndToEnd(boxes: {:?})", output.name),
+    );
     draft.iou = 1.0;
     let family = "YOLOv10 or a network with its suppression inside";
     with_head(family, 90, reasons, &image, draft)
@@ -533,12 +538,19 @@ fn classifier(seen: &Seen<'_>) -> Option<Proposal> {
         return None;
     };
     let reasons = vec![said(output, format!("{classes} values for the whole image"))];
-    let mut draft = draft(seen, &image, classes, format!("Classifier(output: {:?})", output.name));
+    let mut draft = draft(
+        seen,
+        &image,
+        classes,
+        format!("Classifier(output: {:?})", output.name),
+    );
     draft.scaling = Scaling::ImageNet;
     draft.fit = FitSpec::Stretch;
     draft.score_threshold = 0.0;
     draft.iou = 1.0;
-    draft.assumed.push("The values are taken for logits; write activation: Identity where the network ends in a softmax.");
+    draft.assumed.push(
+        "The values are taken for logits; write activation: Identity where the network ends in a softmax.",
+    );
     with_head("an image classifier", 70, reasons, &image, draft)
 }
 

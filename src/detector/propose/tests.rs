@@ -197,7 +197,10 @@ fn rt_detr_is_told_in_both_forms_and_read_in_one() {
     // Its own export takes the image's size as an input, which nothing here fills.
     assert_eq!(looks(&own), ("RT-DETR or a network like it", None));
     assert!(best(&own).sentence().contains("no head here: time only"));
-    assert_eq!(looks(&ultralytics), ("RT-DETR or a network like it", Some("Grid")));
+    assert_eq!(
+        looks(&ultralytics),
+        ("RT-DETR or a network like it", Some("Grid"))
+    );
 }
 
 #[test]
