@@ -323,17 +323,26 @@ impl Walker<'_> {
         {
             value.element = element;
         }
-        if value.shape.is_err()
-            && let Some(shape) = &info.shape
-        {
-            let sizes = shape.iter().map(|dim| match dim {
-                Dimension::Fixed(size) => Some(*size),
-                Dimension::Named(name) => self.dims.get(name).copied(),
-                Dimension::Open => None,
-            });
-            if let Some(sizes) = sizes.collect::<Option<Vec<u64>>>() {
-                value.shape = Ok(Shape::exact(sizes));
+        let Some(shape) = &info.shape else { return };
+        let sizes = shape.iter().map(|dim| match dim {
+            Dimension::Fixed(size) => Some(*size),
+            Dimension::Named(name) => self.dims.get(name).copied(),
+            Dimension::Open => None,
+        });
+        let Some(sizes) = sizes.collect::<Option<Vec<u64>>>() else {
+            return;
+        };
+        let takes = match &value.shape {
+            Err(_) => true,
+            // What depends on data may be declared; then its author knows more than the largest size that can occur.
+            Ok(shape) => {
+                shape.bound
+                    && shape.rank() == sizes.len()
+                    && shape.dims.iter().zip(&sizes).all(|(most, size)| size <= most)
             }
+        };
+        if takes {
+            value.shape = Ok(Shape::exact(sizes));
         }
     }
 
