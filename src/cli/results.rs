@@ -163,7 +163,7 @@ pub struct ExportArgs {
 pub enum ExportFormat {
     /// The summary as JSON, as from `report --format json`.
     Json,
-    /// A folder of tables: frames.csv, energy.csv, telemetry.csv, layers.csv, ranges.csv, kernels.csv.
+    /// A folder of tables: frames.csv, energy.csv, telemetry.csv, layers.csv, ranges.csv, kernels.csv, detections.csv.
     Csv,
     /// The tables of csv with typed columns (feature `parquet`).
     Parquet,

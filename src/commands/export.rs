@@ -108,7 +108,7 @@ fn tables<E: Export>(
     let reader = report::open(run)?;
     make_folder(folder)?;
     let paths = TABLES.map(|table| folder.join(format!("{}.{extension}", table.name)));
-    let [frames, telemetry, layers, ranges, kernels, energy] = &paths;
+    let [frames, telemetry, layers, ranges, kernels, energy, detections] = &paths;
     let files = [
         create(frames, replace)?,
         create(telemetry, replace)?,
@@ -116,6 +116,7 @@ fn tables<E: Export>(
         create(ranges, replace)?,
         create(kernels, replace)?,
         create(energy, replace)?,
+        create(detections, replace)?,
     ];
     let manifest = reader.manifest().clone();
     let measured = (!args.all_frames).then(|| Measured::new(&manifest));

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 
+import numpy
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 
@@ -29,11 +30,12 @@ def table(folder, name):
 
 
 def main(run, folder):
-    frames, telemetry, layers, ranges = [], [], [], []
+    frames, telemetry, layers, ranges, detections = [], [], [], [], []
     with open(run, "rb") as file:
         reader = make_reader(file, decoder_factories=[DecoderFactory()])
         manifest = next(m for m in reader.iter_metadata() if m.name == "jetlag.manifest")
-        tenants = [t["name"] for t in json.loads(manifest.metadata["manifest"])["tenants"]]
+        listed = json.loads(manifest.metadata["manifest"])["tenants"]
+        tenants = [t["name"] for t in listed]
         name = lambda n: "overhead" if n == 65535 else tenants[n]
         optional = lambda ns: "" if ns < 0 else str(ns)
         flag = lambda value: "true" if value else "false"
@@ -64,6 +66,16 @@ def main(run, folder):
                 }
                 row.update({f"{stage}_ns": optional(getattr(m, f"{stage}_ns")) for stage in STAGES})
                 frames.append(row)
+            elif channel.topic.endswith("/detections"):
+                classes = listed[m.tenant]["classes"]
+                for rank, d in enumerate(m.detections):
+                    image = [getattr(b, side) for b in d.image for side in ("x1", "y1", "x2", "y2")] or [None] * 4
+                    space = [getattr(b, side) for b in d.space for side in ("x", "y", "z", "l", "w", "h", "yaw")] or [None] * 7
+                    velocity = [m.velocities[rank].x, m.velocities[rank].y] if m.velocities else [None] * 2
+                    velocity = [None if v is None or v != v else v for v in velocity]
+                    known = classes[d.class_index] if d.class_index < len(classes) else ""
+                    head = (name(m.tenant), m.sequence, m.source_index, m.at_ns, rank, d.class_index, known, d.score)
+                    detections.append((*head, *image, *space, *velocity))
             elif channel.topic.endswith("/nodes"):
                 layers.append((name(m.tenant), PHASES[m.phase], m.name, m.operator_name, m.count, m.mean_ns, m.max_ns))
             elif channel.topic.endswith("/ranges"):
@@ -93,6 +105,15 @@ def main(run, folder):
         for r in table(folder, "ranges.csv")
     ]
     assert same(rows, ranges), "ranges.csv"
+    single = lambda text: float(numpy.float32(text)) if text else None
+    rows = [
+        (
+            r["tenant"], int(r["sequence"]), int(r["source_index"]), int(r["at_ns"]), int(r["rank"]),
+            int(r["class_index"]), r["class"], *(single(text) for text in list(r.values())[7:]),
+        )
+        for r in table(folder, "detections.csv")
+    ]
+    assert same(rows, detections), "detections.csv"
     print(f"{len(frames)} frames, {len(telemetry)} readings and {len(layers)} layers agree")
 
 

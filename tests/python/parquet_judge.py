@@ -23,17 +23,17 @@ def expected_type(name):
     """What a column must be, by its name."""
     if name in ("warmup", "missed", "in_total"):
         return "BOOLEAN"
-    if name in ("value", "share") or name.endswith("_mj"):
+    if name in ("value", "share", "score") or name.endswith(("_mj", "_px", "_m", "_rad", "_m_s")):
         return "DOUBLE"
     if name.endswith("_ns"):
         return "BIGINT"
-    counts = ("sequence", "source_index", "detections", "input_size", "frames", "track", "batch", "items")
+    counts = ("rank", "class_index", "sequence", "source_index", "detections", "input_size", "frames", "track", "batch", "items")
     return "UBIGINT" if name in counts else "VARCHAR"
 
 
 def main(csv_folder, parquet_folder):
     rows = nulls = 0
-    for table in ("frames", "telemetry", "layers", "ranges", "energy"):
+    for table in ("frames", "telemetry", "layers", "ranges", "energy", "detections"):
         found = duckdb.read_parquet(os.path.join(parquet_folder, f"{table}.parquet"))
         types = [str(kind) for kind in found.types]
         with open(os.path.join(csv_folder, f"{table}.csv"), newline="", encoding="utf-8") as file:
@@ -43,7 +43,7 @@ def main(csv_folder, parquet_folder):
             assert types == [expected_type(name) for name in names], (table, list(zip(names, types)))
             # Text may be empty, but for a tenant's name; everything else that is empty is absent.
             expected = [
-                tuple(None if text == "" and (kind != "VARCHAR" or name == "tenant") else READ[kind](text) for text, kind, name in zip(row, types, names))
+                tuple(None if text == "" and (kind != "VARCHAR" or name in ("tenant", "class")) else READ[kind](text) for text, kind, name in zip(row, types, names))
                 for row in reader
             ]
         values = found.fetchall()

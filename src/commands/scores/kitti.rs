@@ -71,10 +71,14 @@ impl Folder {
         self.files.len()
     }
 
-    /// The answers of these frames, matched by KITTI's rules.
-    pub(super) fn score(&self, answers: &Answers, taken: &[&Answer]) -> anyhow::Result<Kitti> {
+    /// The answers of these frames, matched by KITTI's rules, and what a reader must know of them.
+    pub(super) fn score(
+        &self,
+        answers: &Answers,
+        taken: &[&Answer],
+    ) -> anyhow::Result<(Kitti, Option<String>)> {
         let map = class_map(&answers.classes);
-        let mut frames = Vec::with_capacity(taken.len());
+        let mut frames: Vec<Frame> = Vec::with_capacity(taken.len());
         for answer in taken {
             let (name, labels, camera) = self.labelled(answer)?;
             let truths = labels.iter().filter_map(truth).collect();
@@ -82,7 +86,7 @@ impl Folder {
                 .map_err(|why| WrongUse(format!("frame {name}: {why}")))?;
             frames.push(Frame { truths, found });
         }
-        Ok(Kitti::new(&frames)?)
+        Ok((Kitti::new(&frames)?, few(&frames)))
     }
 
     /// What was found in a frame, as KITTI's result files have it.
@@ -151,6 +155,29 @@ impl Folder {
 
 /// Where a sweep has no image beside it: what most of KITTI's have.
 const KITTI_IMAGE: (u32, u32) = (1242, 375);
+
+/// KITTI takes one recall point a label that is found, and 40 of them for its mean, so that few labels cannot give an AP of 1.
+fn few(frames: &[Frame]) -> Option<String> {
+    let labels = |kind: Kind| {
+        frames
+            .iter()
+            .flat_map(|frame| &frame.truths)
+            .filter(|truth| truth.kind == kind)
+            .count()
+    };
+    let few: Vec<String> = KINDS
+        .iter()
+        .map(|kind| (kind.name(), labels(*kind)))
+        .filter(|(_, count)| (1..=40).contains(count))
+        .map(|(name, count)| format!("{name}: {count}"))
+        .collect();
+    (!few.is_empty()).then(|| {
+        format!(
+            "KITTI's rule gives a class with n labels at most an AP of (n − 1) / 40, even if all are found; few labels: {}",
+            few.join(", ")
+        )
+    })
+}
 
 /// A detector's classes among KITTI's.
 pub(super) fn class_map(classes: &[String]) -> ClassMap {

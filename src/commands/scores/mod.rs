@@ -245,7 +245,8 @@ fn held(answers: &Answers, data: Option<&Path>, mode: Mode) -> anyhow::Result<He
     let (benchmark, scenes, map): (Box<dyn Benchmark>, Vec<u32>, _) = match &dataset {
         Dataset::Kitti(_) | Dataset::Coco(_) if mode == Mode::Stream => return Err(still_only().into()),
         Dataset::Kitti(folder) => {
-            let benchmark = folder.score(answers, &answered)?;
+            let (benchmark, few) = folder.score(answers, &answered)?;
+            notes.extend(few);
             // Frames of KITTI's object layout are single: each is a scene.
             let scenes = (0..answered.len() as u32).collect();
             (Box::new(benchmark), scenes, kitti::class_map(&answers.classes))

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use super::{Names, energy, outcome_name, phase_name};
 use crate::analysis::Summary;
 use crate::record::activity::{OnStream, Work};
+use crate::record::detection::{Detection, Place};
 use crate::record::{
-    Activity, ActivityBatch, Definition, Event, FrameRecord, Manifest, NO_CONTENT, NodeRecord, RangeRecord,
-    SampleRecord,
+    Activity, ActivityBatch, Definition, DetectionsRecord, Event, FrameRecord, Manifest, NO_CONTENT,
+    NodeRecord, RangeRecord, SampleRecord,
 };
 use crate::units::Nanos;
 
@@ -71,9 +72,10 @@ const LAYERS: usize = 2;
 const RANGES: usize = 3;
 const KERNELS: usize = 4;
 const ENERGY: usize = 5;
+const DETECTIONS: usize = 6;
 
 /// The tables of an export, in the order in which they are written.
-pub const TABLES: [Table; 6] = [
+pub const TABLES: [Table; 7] = [
     Table {
         name: "frames",
         columns: &[
@@ -186,6 +188,32 @@ pub const TABLES: [Table; 6] = [
             maybe("per_frame_high_mj", ValueKind::Real),
         ],
     },
+    Table {
+        name: "detections",
+        columns: &[
+            column("tenant", ValueKind::Text),
+            column("sequence", ValueKind::Count),
+            column("source_index", ValueKind::Count),
+            column("at_ns", ValueKind::Int),
+            column("rank", ValueKind::Count),
+            column("class_index", ValueKind::Count),
+            maybe("class", ValueKind::Text),
+            column("score", ValueKind::Real),
+            maybe("x1_px", ValueKind::Real),
+            maybe("y1_px", ValueKind::Real),
+            maybe("x2_px", ValueKind::Real),
+            maybe("y2_px", ValueKind::Real),
+            maybe("x_m", ValueKind::Real),
+            maybe("y_m", ValueKind::Real),
+            maybe("z_m", ValueKind::Real),
+            maybe("length_m", ValueKind::Real),
+            maybe("width_m", ValueKind::Real),
+            maybe("height_m", ValueKind::Real),
+            maybe("yaw_rad", ValueKind::Real),
+            maybe("velocity_x_m_s", ValueKind::Real),
+            maybe("velocity_y_m_s", ValueKind::Real),
+        ],
+    },
 ];
 
 /// A value in a row, of its column's type.
@@ -203,6 +231,8 @@ pub(super) enum Cell<'a> {
 pub(super) struct Rows {
     names: Names,
     definitions: HashMap<u32, Definition>,
+    /// Class names of each tenant.
+    classes: Vec<Vec<String>>,
 }
 
 impl Rows {
@@ -210,6 +240,11 @@ impl Rows {
         Rows {
             names: Names::new(manifest),
             definitions: HashMap::new(),
+            classes: manifest
+                .tenants
+                .iter()
+                .map(|tenant| tenant.classes.clone())
+                .collect(),
         }
     }
 
@@ -225,6 +260,14 @@ impl Rows {
             Event::Activities(batch) => {
                 for of in &batch.activities {
                     write(KERNELS, self.activity(batch, of))?;
+                }
+            }
+            Event::Detections(found) => {
+                if let Some(tenant) = self.names.of(found.tenant) {
+                    let classes = self.classes.get(usize::from(found.tenant));
+                    for (rank, one) in (0..).zip(&found.detections) {
+                        write(DETECTIONS, detection(found, rank, one, tenant, classes))?;
+                    }
                 }
             }
             event => {
@@ -404,6 +447,39 @@ fn frame<'a>(frame: &'a FrameRecord, tenant: &'a str) -> Vec<Cell<'a>> {
         if_known(frame.captured, |at| Cell::Int(at.0)),
         if_known(frame.age(), ns),
     ]);
+    row
+}
+
+fn detection<'a>(
+    of: &DetectionsRecord,
+    rank: u64,
+    one: &Detection,
+    tenant: &'a str,
+    classes: Option<&'a Vec<String>>,
+) -> Vec<Cell<'a>> {
+    let class = classes.and_then(|classes| classes.get(usize::from(one.class)));
+    // As short as the f32 itself is written, and not with the digits of its neighbours in f64.
+    let real = |value: f32| match value.is_finite() {
+        true => Cell::Real(value.to_string().parse().unwrap_or_else(|_| value.into())),
+        false => Cell::Missing,
+    };
+    let mut row = vec![
+        text(tenant),
+        Cell::Count(of.sequence),
+        Cell::Count(of.source_index),
+        Cell::Int(of.at.0),
+        Cell::Count(rank),
+        Cell::Count(one.class.into()),
+        class.map_or(Cell::Missing, |class| text(class)),
+        real(one.score),
+    ];
+    let (image, space) = match one.place {
+        Place::Image(b) => ([b.x1, b.y1, b.x2, b.y2].map(Some), [None; 7]),
+        Place::Space(b) => ([None; 4], [b.x, b.y, b.z, b.l, b.w, b.h, b.yaw].map(Some)),
+    };
+    let velocity = one.velocity.map_or([None; 2], |velocity| velocity.map(Some));
+    let all = image.into_iter().chain(space).chain(velocity);
+    row.extend(all.map(|value| value.map_or(Cell::Missing, real)));
     row
 }
 

@@ -218,8 +218,8 @@ impl Decode for EndToEnd {
                 (None, None) => f32::NAN,
             };
             let score = one(&scores, score_at);
-            // Not the inverse comparison: rows of padding may hold anything.
-            if !(score >= found.threshold()) {
+            // Rows of padding may hold anything, NaN too.
+            if score.is_nan() || score < found.threshold() {
                 continue;
             }
             let class = one(&classes, class_at);
@@ -227,7 +227,8 @@ impl Decode for EndToEnd {
             if number < 0.0 {
                 continue;
             }
-            if number.fract() != 0.0 || !(number < geometry.classes as f32) {
+            let is_known = number.fract() == 0.0 && number < geometry.classes as f32;
+            if !is_known {
                 return Err(HeadError::Value {
                     tensor: self.classes.as_ref().unwrap_or(&self.boxes).clone(),
                     found: class,

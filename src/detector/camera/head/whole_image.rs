@@ -104,7 +104,8 @@ impl Segmentation {
                 let numbers = Numbers::of(tensor)?;
                 for (pixel, class) in self.map.iter_mut().enumerate() {
                     let found = numbers.at(pixel).unwrap_or(f32::NAN);
-                    if !(found >= 0.0 && found < columns as f32 && found.fract() == 0.0) {
+                    let is_known = found >= 0.0 && found < columns as f32 && found.fract() == 0.0;
+                    if !is_known {
                         return Err(HeadError::Value {
                             tensor: self.output.clone(),
                             found,
