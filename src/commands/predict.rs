@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use jetlag_predict::{
-    Device, EvalOptions, FeatureSet, FitOptions, Model, Protocol, Question, Stage, Verdict, dataset, eval,
+    Device, EvalOptions, FeatureSet, FitOptions, Model, ModelError, Protocol, Question, Stage, Verdict, dataset, eval,
     fit, text,
 };
 use jetlag_work::{Dim, Given, Graph};
@@ -98,7 +98,10 @@ fn fit_model(args: &PredictFit) -> anyhow::Result<Outcome> {
 }
 
 fn apply(args: &PredictApply) -> anyhow::Result<Outcome> {
-    let model = Model::load(&args.model).map_err(WrongUse::because)?;
+    let model = Model::load(&args.model).map_err(|error| match error {
+        ModelError::File { .. } => WrongUse::because(error),
+        other => WrongUse(format!("{}: {other}", args.model.display())),
+    })?;
     let mut given = Given::default();
     for text in &args.dims {
         given.dim(text).map_err(WrongUse::because)?;

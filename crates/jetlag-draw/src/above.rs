@@ -9,8 +9,9 @@ use embedded_graphics::primitives::{Circle, Line, Primitive, PrimitiveStyle, Rec
 use jetlag_record::detection::{Box3d, Place};
 
 use crate::canvas::Canvas;
+use crate::error::DrawError;
 use crate::on_image::label;
-use crate::picture::{DrawError, Picture};
+use crate::picture::Picture;
 use crate::{Kind, Mark, colours};
 
 /// What is shown of the ground, and how large.

@@ -9,7 +9,7 @@ use embedded_graphics::pixelcolor::{Rgb888, RgbColor};
 use embedded_graphics::prelude::Dimensions;
 use embedded_graphics::primitives::Rectangle;
 
-use crate::picture::DrawError;
+use crate::error::DrawError;
 
 /// RGB bytes, row by row from the top; what falls outside is left out.
 pub(crate) struct Canvas<'a> {

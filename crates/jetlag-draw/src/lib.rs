@@ -7,12 +7,14 @@
 mod above;
 mod canvas;
 mod colours;
+mod error;
 mod on_image;
 mod picture;
 
 pub use above::{View, above};
+pub use error::DrawError;
 pub use on_image::draw;
-pub use picture::{DrawError, Picture, captioned, write_png};
+pub use picture::{Picture, captioned, write_png};
 
 use jetlag_record::detection::Place;
 use std::borrow::Cow;

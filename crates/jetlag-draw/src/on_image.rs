@@ -11,7 +11,7 @@ use embedded_graphics::text::{Baseline, Text};
 use jetlag_record::detection::{Box2d, Place};
 
 use crate::canvas::Canvas;
-use crate::picture::DrawError;
+use crate::error::DrawError;
 use crate::{Kind, Mark, colours};
 
 /// Draws the boxes that lie in the image onto it, the first ones on top; boxes in space are passed over.

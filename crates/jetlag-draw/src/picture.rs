@@ -10,6 +10,7 @@ use embedded_graphics::text::{Baseline, Text};
 
 use crate::canvas::Canvas;
 use crate::colours;
+use crate::error::DrawError;
 
 /// An image of 8 bits a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,26 +19,6 @@ pub struct Picture {
     pub size: [usize; 2],
     /// Red, green and blue of each pixel, row by row from the top.
     pub rgb: Vec<u8>,
-}
-
-/// Why nothing was drawn.
-#[derive(Debug, thiserror::Error)]
-pub enum DrawError {
-    /// The buffer does not hold such an image.
-    #[error(
-        "a picture of {width} × {height} has width × height × 3 bytes, at most 32768 a side; this one has {bytes}"
-    )]
-    WrongSize {
-        /// Width in pixels.
-        width: usize,
-        /// Height in pixels.
-        height: usize,
-        /// Bytes that were given.
-        bytes: usize,
-    },
-    /// The picture cannot be written.
-    #[error("the PNG cannot be written: {0}")]
-    Png(#[from] png::EncodingError),
 }
 
 impl Picture {

@@ -339,11 +339,6 @@ fn pointpillars_is_a_pair_or_one_network() {
 
 #[test]
 fn what_fits_nothing_is_not_taken_for_a_detector() {
-    let classifier = network(
-        &["data:float:1,3,224,224"],
-        &["resnetv15_dense0_fwd:float:1,1000"],
-    );
-    assert_eq!(looks(&classifier), ("an image classifier", None));
     let text = network(
         &[
             "input_ids:int64:batch,sequence",
