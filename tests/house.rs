@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, UseTree};
 
 /// The crates of ours, but `tensorrt-dyn`: its objects make one another, as TensorRT's do.
-const CRATES: [&str; 13] = [
+const CRATES: [&str; 14] = [
     "src",
     "crates/cupti-dyn/src",
     "crates/jetlag-activity/src",
@@ -19,6 +19,7 @@ const CRATES: [&str; 13] = [
     "crates/jetlag-board/src",
     "crates/jetlag-datasets/src",
     "crates/jetlag-inject/src",
+    "crates/jetlag-predict/src",
     "crates/jetlag-range/src",
     "crates/jetlag-record/src",
     "crates/jetlag-report/src",
