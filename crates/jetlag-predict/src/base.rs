@@ -106,7 +106,11 @@ fn parts(target: Target, hypothesis: usize) -> Parts {
         Target::Energy => {
             let mut line = work();
             line.push(One);
-            Parts { joined: Joined::Sum, floor: Vec::new(), line }
+            Parts {
+                joined: Joined::Sum,
+                floor: Vec::new(),
+                line,
+            }
         }
         Target::Power => Parts {
             joined: Joined::Sum,
@@ -122,7 +126,11 @@ fn parts(target: Target, hypothesis: usize) -> Parts {
             let mut line = vec![One];
             line.extend([Term::Weights, Term::Written, Term::WrittenOther].map(Plain));
             line.extend(kept.map(Plain));
-            Parts { joined: Joined::Clipped, floor: Vec::new(), line }
+            Parts {
+                joined: Joined::Clipped,
+                floor: Vec::new(),
+                line,
+            }
         }
     }
 }
@@ -158,7 +166,11 @@ impl Base {
         self.hypothesis < hypotheses(self.target)
             && parts.floor.len() == self.floor.len()
             && parts.line.len() == self.line.len()
-            && self.floor.iter().chain(&self.line).all(|x| x.is_finite() && *x >= 0.0)
+            && self
+                .floor
+                .iter()
+                .chain(&self.line)
+                .all(|x| x.is_finite() && *x >= 0.0)
             && limits().all(|x| x.is_finite() && x > 0.0)
     }
 
@@ -185,10 +197,18 @@ impl Base {
             Joined::Clipped => {
                 let demand = line.max(self.floor_value.unwrap_or(0.0));
                 let over = self.floor_value.map_or(0.0, |floor| floor / line);
-                (self.ceiling.map_or(demand, |ceiling| demand.min(ceiling)), demand, over)
+                (
+                    self.ceiling.map_or(demand, |ceiling| demand.min(ceiling)),
+                    demand,
+                    over,
+                )
             }
         };
-        Said { value, demand, floor_over_line }
+        Said {
+            value,
+            demand,
+            floor_over_line,
+        }
     }
 }
 

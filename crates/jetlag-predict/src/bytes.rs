@@ -29,7 +29,9 @@ pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], ModelError> {
-        let cut = ModelError::Damaged { what: "it ends too early" };
+        let cut = ModelError::Damaged {
+            what: "it ends too early",
+        };
         let (taken, rest) = self.0.split_at_checked(count).ok_or(cut)?;
         self.0 = rest;
         Ok(taken)

@@ -58,7 +58,9 @@ pub enum DataError {
         source: LayerError,
     },
     /// The folder has none of what it should.
-    #[error("{path} holds {missing}; a folder of measurements has layers/NETWORK_VARIANT.csv and BOARD_STAGE_TARGET/NETWORK.csv (stage: training or inference; target: latency, memory, energy or power)")]
+    #[error(
+        "{path} holds {missing}; a folder of measurements has layers/NETWORK_VARIANT.csv and BOARD_STAGE_TARGET/NETWORK.csv (stage: training or inference; target: latency, memory, energy or power)"
+    )]
     Layout {
         /// The folder.
         path: PathBuf,
@@ -66,7 +68,9 @@ pub enum DataError {
         missing: String,
     },
     /// Rows of several boards, which cannot be told apart.
-    #[error("{path} has rows of the boards {boards}, and {missing}: add devices.csv with the columns device,tflops,gb_s (and, as known, cpu_ghz,memory_mib), a line for each board")]
+    #[error(
+        "{path} has rows of the boards {boards}, and {missing}: add devices.csv with the columns device,tflops,gb_s (and, as known, cpu_ghz,memory_mib), a line for each board"
+    )]
     Devices {
         /// The folder.
         path: PathBuf,
@@ -127,7 +131,9 @@ pub enum LayerError {
         padding: u32,
     },
     /// A layer that takes its input from itself or a later one.
-    #[error("layer {layer:?} (number {index}) takes its input from layer {from}; layers take it from earlier ones, in the order of execution")]
+    #[error(
+        "layer {layer:?} (number {index}) takes its input from layer {from}; layers take it from earlier ones, in the order of execution"
+    )]
     Order {
         /// The layer's name.
         layer: String,
@@ -140,7 +146,9 @@ pub enum LayerError {
     #[error("the network has no layers")]
     Empty,
     /// A network without convolutions, for a model that knows only those.
-    #[error("the network has no convolution or matrix multiply; nothing that this model was fitted on resembles it")]
+    #[error(
+        "the network has no convolution or matrix multiply; nothing that this model was fitted on resembles it"
+    )]
     NoConvolution,
     /// More layers than any network has.
     #[error("the network has {found} layers; at most {limit} are read")]
@@ -164,7 +172,9 @@ pub enum PredictError {
         why: String,
     },
     /// Too few rows to learn anything.
-    #[error("{what}: {found} rows of {variants} network variants; at least {wanted} rows of 2 variants are needed: measure more")]
+    #[error(
+        "{what}: {found} rows of {variants} network variants; at least {wanted} rows of 2 variants are needed: measure more"
+    )]
     TooFew {
         /// For which target.
         what: String,
@@ -176,7 +186,9 @@ pub enum PredictError {
         wanted: usize,
     },
     /// All values are equal.
-    #[error("{what}: all {rows} values are {value}; a target that never changes teaches nothing: check the measurement")]
+    #[error(
+        "{what}: all {rows} values are {value}; a target that never changes teaches nothing: check the measurement"
+    )]
     Constant {
         /// For which target.
         what: String,
@@ -186,7 +198,9 @@ pub enum PredictError {
         value: f64,
     },
     /// One network cannot be predicted from others.
-    #[error("{what}: leaving a network out takes at least two, and the only one with usable rows is {network:?}")]
+    #[error(
+        "{what}: leaving a network out takes at least two, and the only one with usable rows is {network:?}"
+    )]
     OneNetwork {
         /// For which target.
         what: String,
@@ -194,7 +208,9 @@ pub enum PredictError {
         network: String,
     },
     /// The published split finds nothing.
-    #[error("{what}, network {network:?}: the split fits on variants 0, 30, 50, 70 and 90 and scores 5 to 85 in between; it leaves {fit} rows to fit and {score} to score. Use --protocol leave-one-network-out, or --fit DIR")]
+    #[error(
+        "{what}, network {network:?}: the split fits on variants 0, 30, 50, 70 and 90 and scores 5 to 85 in between; it leaves {fit} rows to fit and {score} to score. Use --protocol leave-one-network-out, or --fit DIR"
+    )]
     Split {
         /// For which target.
         what: String,

@@ -40,7 +40,12 @@ pub struct EvalOptions {
 
 impl Default for EvalOptions {
     fn default() -> Self {
-        Self { fit: FitOptions::default(), protocol: Protocol::SameNetwork, stage: None, targets: Vec::new() }
+        Self {
+            fit: FitOptions::default(),
+            protocol: Protocol::SameNetwork,
+            stage: None,
+            targets: Vec::new(),
+        }
     }
 }
 
@@ -131,21 +136,31 @@ pub struct Evaluation {
 /// # Errors
 /// An option outside of its range, nothing to score, one network where one is left out, a split that leaves nothing; and those
 /// of fitting.
-pub fn eval(data: &Dataset, fit: Option<&Dataset>, options: &EvalOptions) -> Result<Evaluation, PredictError> {
+pub fn eval(
+    data: &Dataset,
+    fit: Option<&Dataset>,
+    options: &EvalOptions,
+) -> Result<Evaluation, PredictError> {
     options.fit.check()?;
     let is_asked = |stage: Stage, target: Target| {
         options.stage.is_none_or(|wanted| wanted == stage)
             && (options.targets.is_empty() || options.targets.contains(&target))
     };
     let kinds: BTreeSet<(Stage, Target)> = data.rows.iter().map(|row| (row.stage, row.target)).collect();
-    let asked: Vec<_> = kinds.iter().copied().filter(|(stage, target)| is_asked(*stage, *target)).collect();
+    let asked: Vec<_> = kinds
+        .iter()
+        .copied()
+        .filter(|(stage, target)| is_asked(*stage, *target))
+        .collect();
     if asked.is_empty() {
         return Err(nothing_asked(options, &kinds, data));
     }
     let mut scores = Vec::new();
     for (stage, target) in &asked {
         let of = |rows: &'_ [Row]| -> Vec<usize> {
-            (0..rows.len()).filter(|at| (rows[*at].stage, rows[*at].target) == (*stage, *target)).collect()
+            (0..rows.len())
+                .filter(|at| (rows[*at].stage, rows[*at].target) == (*stage, *target))
+                .collect()
         };
         let rows = of(&data.rows);
         let splits = match fit {
@@ -153,11 +168,21 @@ pub fn eval(data: &Dataset, fit: Option<&Dataset>, options: &EvalOptions) -> Res
             None => split::by_protocol(options.protocol, data, &rows, &format!("{stage} {target}"))?,
         };
         for split in splits {
-            scores.push(score(data, fit.unwrap_or(data), &split, *stage, *target, options)?);
+            scores.push(score(
+                data,
+                fit.unwrap_or(data),
+                &split,
+                *stage,
+                *target,
+                options,
+            )?);
         }
     }
     let mean = |(stage, target): &(Stage, Target)| {
-        let own: Vec<&Score> = scores.iter().filter(|score| (score.stage, score.target) == (*stage, *target)).collect();
+        let own: Vec<&Score> = scores
+            .iter()
+            .filter(|score| (score.stage, score.target) == (*stage, *target))
+            .collect();
         let count = own.len().max(1) as f64;
         let without = |score: &&Score| score.errors_without_stalls.unwrap_or(score.errors).mean_pct;
         Mean {
@@ -187,13 +212,29 @@ pub fn eval(data: &Dataset, fit: Option<&Dataset>, options: &EvalOptions) -> Res
 
 fn nothing_asked(options: &EvalOptions, kinds: &BTreeSet<(Stage, Target)>, data: &Dataset) -> PredictError {
     if kinds.is_empty() {
-        return PredictError::NoRows { what: "any target".to_owned(), why: crate::model::why_none(data) };
+        return PredictError::NoRows {
+            what: "any target".to_owned(),
+            why: crate::model::why_none(data),
+        };
     }
-    let stage = options.stage.map_or("any stage".to_owned(), |stage| stage.to_string());
+    let stage = options
+        .stage
+        .map_or("any stage".to_owned(), |stage| stage.to_string());
     let targets: Vec<String> = options.targets.iter().map(Target::to_string).collect();
     PredictError::NothingAsked {
-        wanted: format!("{stage} {}", if targets.is_empty() { "of any target".to_owned() } else { targets.join(", ") }),
-        found: kinds.iter().map(|(stage, target)| format!("{stage} {target}")).collect::<Vec<_>>().join(", "),
+        wanted: format!(
+            "{stage} {}",
+            if targets.is_empty() {
+                "of any target".to_owned()
+            } else {
+                targets.join(", ")
+            }
+        ),
+        found: kinds
+            .iter()
+            .map(|(stage, target)| format!("{stage} {target}"))
+            .collect::<Vec<_>>()
+            .join(", "),
     }
 }
 
@@ -205,11 +246,20 @@ fn score(
     target: Target,
     options: &EvalOptions,
 ) -> Result<Score, PredictError> {
-    let rows: Vec<&Row> = split.fit.iter().filter_map(|at| fitted.rows.get(*at)).filter(|row| !row.stalled).collect();
+    let rows: Vec<&Row> = split
+        .fit
+        .iter()
+        .filter_map(|at| fitted.rows.get(*at))
+        .filter(|row| !row.stalled)
+        .collect();
     // Failures of fitted networks alone: those of a left-out one are not known either.
-    let networks: BTreeSet<(&str, &str)> = rows.iter().map(|row| (row.network.as_str(), row.variant.as_str())).collect();
+    let networks: BTreeSet<(&str, &str)> = rows
+        .iter()
+        .map(|row| (row.network.as_str(), row.variant.as_str()))
+        .collect();
     let is_fitted = |failed: &&Failed| {
-        (failed.stage, failed.target) == (stage, target) && networks.contains(&(&failed.network, &failed.variant))
+        (failed.stage, failed.target) == (stage, target)
+            && networks.contains(&(&failed.network, &failed.variant))
     };
     let failed: Vec<&Failed> = fitted.failed.iter().filter(is_fitted).collect();
     let model = fit_rows(fitted, &rows, &failed, &options.fit)?;
@@ -221,7 +271,10 @@ fn score(
         Errors::of(kept.map(|(row, said)| (said.value, row.value)))
     };
     let stalls = scored.iter().filter(|row| row.stalled).count();
-    let no_rows = || PredictError::NoRows { what: format!("{stage} {target}"), why: "nothing is left to score".to_owned() };
+    let no_rows = || PredictError::NoRows {
+        what: format!("{stage} {target}"),
+        why: "nothing is left to score".to_owned(),
+    };
     let others = predictions.iter().filter(|said| said.kin == Kin::Other).count();
     Ok(Score {
         stage,
@@ -232,7 +285,10 @@ fn score(
         stalls,
         errors_without_stalls: if stalls > 0 { errors(false) } else { None },
         coverage: coverage(&pairs, options.fit.level),
-        withheld: predictions.iter().find_map(|said| said.withheld.as_ref()).map(ToString::to_string),
+        withheld: predictions
+            .iter()
+            .find_map(|said| said.withheld.as_ref())
+            .map(ToString::to_string),
         other_network_pct: 100.0 * others as f64 / predictions.len().max(1) as f64,
     })
 }
@@ -242,10 +298,19 @@ fn coverage(pairs: &[(&Row, &Prediction)], level: f64) -> Option<Coverage> {
     let with: Vec<(f64, f64, f64, f64)> = pairs
         .iter()
         .filter(|(row, _)| !row.stalled)
-        .filter_map(|(row, said)| said.interval.map(|own| (row.value, said.value, own.low, own.high)))
+        .filter_map(|(row, said)| {
+            said.interval
+                .map(|own| (row.value, said.value, own.low, own.high))
+        })
         .collect();
-    let inside = with.iter().filter(|(value, _, low, high)| (low..=high).contains(&value)).count();
-    let widths: Vec<f64> = with.iter().map(|(_, said, low, high)| 100.0 * (high - low) / said).collect();
+    let inside = with
+        .iter()
+        .filter(|(value, _, low, high)| (low..=high).contains(&value))
+        .count();
+    let widths: Vec<f64> = with
+        .iter()
+        .map(|(_, said, low, high)| 100.0 * (high - low) / said)
+        .collect();
     Some(Coverage {
         aimed_pct: 100.0 * level,
         found_pct: 100.0 * inside as f64 / with.len() as f64,
@@ -256,13 +321,22 @@ fn coverage(pairs: &[(&Row, &Prediction)], level: f64) -> Option<Coverage> {
 
 impl crate::model::TargetModel {
     /// Predictions for rows of a folder, in order.
-    fn predict_rows(&self, data: &Dataset, rows: &[&Row], level: f64) -> Result<Vec<Prediction>, PredictError> {
+    fn predict_rows(
+        &self,
+        data: &Dataset,
+        rows: &[&Row],
+        level: f64,
+    ) -> Result<Vec<Prediction>, PredictError> {
         let mut terms = std::collections::BTreeMap::new();
         for row in rows {
             let name = (row.network.clone(), row.variant.clone());
             let table = data.networks.get(&name);
             if let (false, Some(table)) = (terms.contains_key(&name), table) {
-                let table = if self.only_weights() { table.with_weights()? } else { table.clone() };
+                let table = if self.only_weights() {
+                    table.with_weights()?
+                } else {
+                    table.clone()
+                };
                 let of_one = TermsOfOne::of(&table);
                 terms.insert(name, (table, of_one));
             }
@@ -270,7 +344,13 @@ impl crate::model::TargetModel {
         let example = |row: &&Row| {
             let (table, of_one) = terms.get(&(row.network.clone(), row.variant.clone()))?;
             let device = data.devices.get(row.device)?;
-            Some(Example { table, terms: of_one.at(row.batch), device, batch: row.batch, stage: row.stage })
+            Some(Example {
+                table,
+                terms: of_one.at(row.batch),
+                device,
+                batch: row.batch,
+                stage: row.stage,
+            })
         };
         let examples: Vec<Example<'_>> = rows.iter().filter_map(example).collect();
         self.predict(&examples.iter().collect::<Vec<_>>(), level)

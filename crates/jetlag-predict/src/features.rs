@@ -3,6 +3,8 @@
 mod jetlag;
 mod perf4sight;
 mod schedule;
+#[cfg(test)]
+mod tests;
 
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +60,13 @@ pub struct Device {
 impl Device {
     /// A board without figures: 1 TFLOP/s, 100 GB/s, 1 GHz. Such rows are of one board, whose figures the fit absorbs.
     pub fn unknown(name: &str) -> Self {
-        Self { name: name.to_owned(), tflops: 1.0, gb_s: 100.0, cpu_ghz: 1.0, memory_mib: None }
+        Self {
+            name: name.to_owned(),
+            tflops: 1.0,
+            gb_s: 100.0,
+            cpu_ghz: 1.0,
+            memory_mib: None,
+        }
     }
 
     /// Whether the figures are numbers that a board can have.

@@ -57,7 +57,15 @@ pub struct Layer {
 
 impl Layer {
     /// A convolution with a square kernel, stride and input. `size` is the input's height and width; the output follows.
-    pub fn convolution(name: &str, channels: [u32; 2], kernel: u32, stride: u32, padding: u32, groups: u32, size: u32) -> Self {
+    pub fn convolution(
+        name: &str,
+        channels: [u32; 2],
+        kernel: u32,
+        stride: u32,
+        padding: u32,
+        groups: u32,
+        size: u32,
+    ) -> Self {
         let reach = (u64::from(size) + 2 * u64::from(padding)).saturating_sub(u64::from(kernel));
         let out = u32::try_from(1 + reach / u64::from(stride.max(1))).unwrap_or(u32::MAX);
         Self {
@@ -104,10 +112,18 @@ impl Layer {
             found: u64::from(found),
             wanted: "1 to 1048576",
         };
-        if let Some((what, found)) = sizes.into_iter().find(|(_, value)| !(1..=LARGEST).contains(value)) {
+        if let Some((what, found)) = sizes
+            .into_iter()
+            .find(|(_, value)| !(1..=LARGEST).contains(value))
+        {
             return Err(size(what, found));
         }
-        if let Some(found) = self.padding.into_iter().chain(self.stride).find(|value| *value > LARGEST) {
+        if let Some(found) = self
+            .padding
+            .into_iter()
+            .chain(self.stride)
+            .find(|value| *value > LARGEST)
+        {
             return Err(size("padding or stride", found));
         }
         let groups = |channels, side| LayerError::Groups {

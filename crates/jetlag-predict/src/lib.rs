@@ -16,6 +16,41 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # How the choices were made
+//!
+//! On the 1 732 rows of perf4sight (four networks, training on one TX2) that passed and have layers, by leaving networks out twice:
+//! for each network, candidates were ranked by leaving one of the other three out, and then scored on it. Bases alone, in a
+//! prototype of the same terms, mean relative error in %:
+//!
+//! | | memory | latency |
+//! |---|---|---|
+//! | candidates | 8 sets of terms, 2 combinations | 8 sets of terms as a sum or as a norm, 2 combinations |
+//! | the candidate ranked first, on the network left out | 6.9 (5.1 to 10.0) | 13.0 (7.0 to 16.5) |
+//! | the combination taken, on the network left out | 6.0 | 10.4 |
+//! | perf4sight's features and trees, as described | 9.7 | 18.5 |
+//!
+//! - **Three hypotheses instead of the best one.** The best one differed from network to network. The combination lay within 1.3
+//!   points of it in the inner ranking of memory, and within 2.9 of latency but for one network (7.2).
+//! - **Launches and work as a norm.** A sum ranks better on left-out networks (inner error 11.8 instead of 13.9), the norm on
+//!   variants of a network (base alone 5.7 instead of 6.3), since launches overlap with work; the difference on the networks left
+//!   out is 10.0 to 10.4. The norm was kept for that reason, not for its rank.
+//! - **Scratch of 3 × 3 layers** (`transform_mib`) halves the error of memory on left-out networks (13.7 to 6.1 with outputs and
+//!   weights alone before), also where layers are grouped.
+//! - **Inputs as traffic** were rejected: they and outputs are alike in three networks, and wrong in the fourth (22 instead of 12).
+//! - **How much of the trees' correction is used** is decided for each model on left-out networks (for other networks) and left-out
+//!   variants (for variants; from there half of the way to all of it, since left-out variants lie further from the others
+//!   than variants asked about do). This half was chosen on the published split of the same four networks.
+//!
+//! The features of the trees and that half were chosen while seeing scores of these four networks, so those are to be read as a
+//! development set's. No other networks were looked at. Energy and power have only been fitted to made data.
+//!
+//! # What intervals promise
+//!
+//! For a variant of a fitted network the level holds for rows like those left out. For another network the interval is as wide as
+//! the worst fitted network needed when it was left out; with three networks the fourth may still be worse, with a probability of
+//! one in four. Measured coverage of 90 % intervals on perf4sight: 91 to 100 % for variants; for left-out networks 90 to 100 % of
+//! latencies, and 86 to 100 % of memory.
 
 mod base;
 mod bytes;
@@ -37,7 +72,7 @@ pub use eval::{Coverage, EvalOptions, Evaluation, Mean, Protocol, Score, eval};
 pub use features::{Device, FeatureSet, Stage};
 pub use layers::{Layer, LayerKind, LayerTable, MOST_LAYERS};
 pub use model::{
-    Answer, Facts, FitOptions, Fits, Interval, Kin, Late, Model, Prediction, Question, Reason, TargetFacts, Verdict,
-    Withheld, fit,
+    Answer, Facts, FitOptions, Fits, Interval, Kin, Late, Model, Prediction, Question, Reason, TargetFacts,
+    Verdict, Withheld, fit,
 };
 pub use score::{Errors, quantile};

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, Fits, Late, Prediction, Question, Verdict};
 pub use fit::{FitOptions, fit};
-pub use interval::{Interval, Kin, Withheld};
-pub use unlike::Reason;
+pub use interval::{Interval, Withheld};
+pub use unlike::{Kin, Reason};
 
 pub(crate) use fit::{fit_rows, why_none};
 pub(crate) use member::Example;

@@ -23,7 +23,11 @@ pub(crate) fn nnls(rows: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
             gram[i][j] = value;
             gram[j][i] = value;
         }
-        right[i] = if length[i] > 0.0 { right[i] / length[i] } else { 0.0 };
+        right[i] = if length[i] > 0.0 {
+            right[i] / length[i]
+        } else {
+            0.0
+        };
     }
     let scaled = active_sets(&gram, &right);
     let back = |(x, length): (f64, &f64)| if *length > 0.0 { x / length } else { 0.0 };
@@ -134,7 +138,10 @@ mod tests {
         let rows: Vec<Vec<f64>> = (1..9).map(|i| vec![1e9 * f64::from(i), 0.0, 1e-9]).collect();
         let b: Vec<f64> = (1..9).map(|i| 3.0 * f64::from(i) + 5.0).collect();
         let x = nnls(&rows, &b);
-        assert!((x[0] - 3e-9).abs() < 1e-15 && x[1] == 0.0 && (x[2] - 5e9).abs() < 1.0, "{x:?}");
+        assert!(
+            (x[0] - 3e-9).abs() < 1e-15 && x[1] == 0.0 && (x[2] - 5e9).abs() < 1.0,
+            "{x:?}"
+        );
         assert_eq!(nnls(&[], &[]), Vec::<f64>::new());
     }
 

@@ -28,8 +28,9 @@ pub struct Errors {
 impl Errors {
     /// Of pairs (predicted, measured); None of no pairs.
     pub fn of(pairs: impl Iterator<Item = (f64, f64)>) -> Option<Self> {
-        let errors: Vec<f64> =
-            pairs.map(|(predicted, measured)| 100.0 * (predicted - measured).abs() / measured).collect();
+        let errors: Vec<f64> = pairs
+            .map(|(predicted, measured)| 100.0 * (predicted - measured).abs() / measured)
+            .collect();
         Some(Self {
             rows: errors.len(),
             mean_pct: errors.iter().sum::<f64>() / (!errors.is_empty()).then_some(errors.len() as f64)?,

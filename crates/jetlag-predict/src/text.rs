@@ -20,9 +20,21 @@ pub fn evaluation(evaluation: &Evaluation) -> String {
         Some(Protocol::Pooled) => "all networks together, fitted on levels 0, 30, 50, 70, 90",
         Some(Protocol::LeaveOneNetworkOut) => "each network from the others",
     };
-    line(&mut text, format_args!("Relative error, %: {features}; {how}; {} trees, seed {}", evaluation.trees, evaluation.seed));
+    line(
+        &mut text,
+        format_args!(
+            "Relative error, %: {features}; {how}; {} trees, seed {}",
+            evaluation.trees, evaluation.seed
+        ),
+    );
     line(&mut text, format_args!(""));
-    let wide = evaluation.scores.iter().map(|score| score.network.chars().count()).max().unwrap_or(0).max(7);
+    let wide = evaluation
+        .scores
+        .iter()
+        .map(|score| score.network.chars().count())
+        .max()
+        .unwrap_or(0)
+        .max(7);
     line(
         &mut text,
         format_args!(
@@ -33,7 +45,10 @@ pub fn evaluation(evaluation: &Evaluation) -> String {
     for score in &evaluation.scores {
         let errors = score.errors;
         let (inside, width) = match score.coverage {
-            Some(found) => (format!("{:.1} of {:.0}", found.found_pct, found.aimed_pct), format!("{:.0}", found.width_pct)),
+            Some(found) => (
+                format!("{:.1} of {:.0}", found.found_pct, found.aimed_pct),
+                format!("{:.0}", found.width_pct),
+            ),
             None => ("withheld".to_owned(), "-".to_owned()),
         };
         line(
@@ -56,9 +71,19 @@ pub fn evaluation(evaluation: &Evaluation) -> String {
             true => format!(" ({:.2} without stalls)", mean.mean_without_stalls_pct),
             false => String::new(),
         };
-        line(&mut text, format_args!("{} {}: {:.2} in the mean of {} networks{without}", mean.stage, mean.target, mean.mean_pct, mean.networks));
+        line(
+            &mut text,
+            format_args!(
+                "{} {}: {:.2} in the mean of {} networks{without}",
+                mean.stage, mean.target, mean.mean_pct, mean.networks
+            ),
+        );
     }
-    let mut reasons: Vec<&String> = evaluation.scores.iter().filter_map(|score| score.withheld.as_ref()).collect();
+    let mut reasons: Vec<&String> = evaluation
+        .scores
+        .iter()
+        .filter_map(|score| score.withheld.as_ref())
+        .collect();
     reasons.dedup();
     for reason in reasons {
         line(&mut text, format_args!("{reason}"));
@@ -68,7 +93,13 @@ pub fn evaluation(evaluation: &Evaluation) -> String {
 }
 
 fn left_out(text: &mut String, evaluation: &Evaluation) {
-    line(text, format_args!("Failed rows, neither fitted nor scored: {}", evaluation.failed_rows));
+    line(
+        text,
+        format_args!(
+            "Failed rows, neither fitted nor scored: {}",
+            evaluation.failed_rows
+        ),
+    );
     for network in &evaluation.undescribed {
         line(
             text,
@@ -89,7 +120,13 @@ fn left_out(text: &mut String, evaluation: &Evaluation) {
             text,
             format_args!(
                 "  {} {} {} batch {}: {:.0} {}, where {:.0} was expected at most",
-                stall.target, stall.network, stall.variant, stall.batch, stall.value, stall.target.unit(), stall.expected_at_most
+                stall.target,
+                stall.network,
+                stall.variant,
+                stall.batch,
+                stall.value,
+                stall.target.unit(),
+                stall.expected_at_most
             ),
         );
     }
@@ -101,7 +138,15 @@ pub fn model(model: &Model) -> String {
     let mut text = String::new();
     let facts = model.facts();
     let devices: Vec<&str> = facts.devices.iter().map(|device| device.name.as_str()).collect();
-    line(&mut text, format_args!("Fitted on {} ({}), data {}", facts.networks.join(", "), devices.join(", "), facts.data_hash));
+    line(
+        &mut text,
+        format_args!(
+            "Fitted on {} ({}), data {}",
+            facts.networks.join(", "),
+            devices.join(", "),
+            facts.data_hash
+        ),
+    );
     for target in model.targets() {
         line(
             &mut text,
@@ -125,11 +170,22 @@ pub fn model(model: &Model) -> String {
 /// Values with their intervals, whether it fits and is in time, and every reason to doubt.
 pub fn answer(answer: &Answer) -> String {
     let mut text = String::new();
-    line(&mut text, format_args!("{} of a batch of {} on {}", answer.stage, answer.batch, answer.device));
+    line(
+        &mut text,
+        format_args!(
+            "{} of a batch of {} on {}",
+            answer.stage, answer.batch, answer.device
+        ),
+    );
     for said in &answer.predictions {
         let unit = said.target.unit();
         let interval = match (said.interval, &said.withheld) {
-            (Some(own), _) => format!("{} to {} {unit} ({:.0} %)", figure(own.low), figure(own.high), 100.0 * own.level),
+            (Some(own), _) => format!(
+                "{} to {} {unit} ({:.0} %)",
+                figure(own.low),
+                figure(own.high),
+                100.0 * own.level
+            ),
             (None, Some(why)) => why.to_string(),
             (None, None) => "no interval".to_owned(),
         };
@@ -139,7 +195,10 @@ pub fn answer(answer: &Answer) -> String {
             Target::Power => "mean power",
             Target::Latency => "latency",
         };
-        line(&mut text, format_args!("  {name:<15} {:>9} {unit:<4} {interval}", figure(said.value)));
+        line(
+            &mut text,
+            format_args!("  {name:<15} {:>9} {unit:<4} {interval}", figure(said.value)),
+        );
     }
     if let Some(fits) = answer.fits {
         let word = match fits.verdict {
@@ -147,7 +206,14 @@ pub fn answer(answer: &Answer) -> String {
             Verdict::No => "does not fit",
             Verdict::Open => "may or may not fit",
         };
-        line(&mut text, format_args!("  {word}: {} MiB of {} MiB", figure(fits.demand_mib), figure(fits.limit_mib)));
+        line(
+            &mut text,
+            format_args!(
+                "  {word}: {} MiB of {} MiB",
+                figure(fits.demand_mib),
+                figure(fits.limit_mib)
+            ),
+        );
     }
     if let Some(late) = answer.late {
         let word = match late.in_time {
@@ -155,19 +221,40 @@ pub fn answer(answer: &Answer) -> String {
             Verdict::No => "late",
             Verdict::Open => "may or may not be in time",
         };
-        let (by, side) = (figure(late.late_by_ms.abs()), if late.late_by_ms > 0.0 { "after" } else { "before" });
-        line(&mut text, format_args!("  {word}: {by} ms {side} the deadline of {} ms", figure(late.deadline_ms)));
+        let (by, side) = (
+            figure(late.late_by_ms.abs()),
+            if late.late_by_ms > 0.0 { "after" } else { "before" },
+        );
+        line(
+            &mut text,
+            format_args!(
+                "  {word}: {by} ms {side} the deadline of {} ms",
+                figure(late.deadline_ms)
+            ),
+        );
     }
     if answer.only_weights {
-        line(&mut text, format_args!("  Layers without weights were left aside: the fitted networks were described without them."));
+        line(
+            &mut text,
+            format_args!(
+                "  Layers without weights were left aside: the fitted networks were described without them."
+            ),
+        );
     }
     let mut reasons: Vec<String> = Vec::new();
     for said in &answer.predictions {
         let doubt = said.unlike.iter().map(ToString::to_string);
-        reasons.extend(doubt.filter(|reason| !reasons.contains(reason)).collect::<Vec<_>>());
+        reasons.extend(
+            doubt
+                .filter(|reason| !reasons.contains(reason))
+                .collect::<Vec<_>>(),
+        );
     }
     if answer.predictions.iter().any(|said| said.kin == Kin::Other) {
-        line(&mut text, format_args!("  Degraded: this network is none of the fitted ones."));
+        line(
+            &mut text,
+            format_args!("  Degraded: this network is none of the fitted ones."),
+        );
     }
     for reason in reasons {
         line(&mut text, format_args!("  - {reason}"));

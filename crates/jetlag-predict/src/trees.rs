@@ -8,6 +8,8 @@
 
 mod bytes;
 mod grow;
+#[cfg(test)]
+mod tests;
 
 use crate::error::PredictError;
 use crate::random::Random;
@@ -42,18 +44,44 @@ struct Node {
 #[derive(Debug, Clone, PartialEq)]
 struct Tree(Vec<Node>);
 
+/// Rows that walk through a tree side by side: a step of one waits for memory while the others go on.
+const ABREAST: usize = 8;
+
 impl Tree {
+    fn step(&self, at: usize, row: &[f32]) -> usize {
+        let node = self.0[at];
+        let next = if row[node.feature as usize] <= node.value {
+            at + 1
+        } else {
+            node.right as usize
+        };
+        if node.right == 0 { at } else { next }
+    }
+
     fn value(&self, row: &[f32]) -> f32 {
         let mut at = 0;
         loop {
-            let node = self.0[at];
-            if node.right == 0 {
-                return node.value;
+            let next = self.step(at, row);
+            if next == at {
+                return self.0[at].value;
             }
-            at = match row[node.feature as usize] <= node.value {
-                true => at + 1,
-                false => node.right as usize,
-            };
+            at = next;
+        }
+    }
+
+    /// The values of [`ABREAST`] rows, each of this many features.
+    fn values(&self, rows: &[f32], features: usize) -> [f32; ABREAST] {
+        let mut places = [0; ABREAST];
+        loop {
+            let mut moved = false;
+            for (at, row) in places.iter_mut().zip(rows.chunks_exact(features)) {
+                let next = self.step(*at, row);
+                moved |= next != *at;
+                *at = next;
+            }
+            if !moved {
+                return places.map(|at| self.0[at].value);
+            }
         }
     }
 }
@@ -124,9 +152,17 @@ impl Forest {
     /// # Errors
     /// No rows, not as many targets as rows, a target that is not finite, no trees.
     pub fn fit(rows: &Rows, targets: &[f64], options: TreeOptions) -> Result<Self, PredictError> {
-        let wrong = |option, found: String, wanted| PredictError::Option { option, found, wanted };
+        let wrong = |option, found: String, wanted| PredictError::Option {
+            option,
+            found,
+            wanted,
+        };
         if rows.is_empty() || rows.len() != targets.len() {
-            return Err(wrong("targets", targets.len().to_string(), "one for each row, and at least one row"));
+            return Err(wrong(
+                "targets",
+                targets.len().to_string(),
+                "one for each row, and at least one row",
+            ));
         }
         if let Some(found) = targets.iter().find(|y| !(y.is_finite() && y.abs() < 1e30)) {
             return Err(wrong("a target", found.to_string(), "a finite number below 1e30"));
@@ -137,7 +173,13 @@ impl Forest {
         let threads = threads(options.threads, options.trees);
         let grow = |tree: usize| {
             let random = Random::new(options.seed, tree as u64);
-            Tree(grow::tree(&rows.values, rows.features, targets, options.min_leaf.max(1), random))
+            Tree(grow::tree(
+                &rows.values,
+                rows.features,
+                targets,
+                options.min_leaf.max(1),
+                random,
+            ))
         };
         let mut trees: Vec<Option<Tree>> = vec![None; options.trees];
         let share = options.trees.div_ceil(threads);
@@ -174,20 +216,37 @@ impl Forest {
     /// Mean and standard deviation over trees, for each row; NaN for rows of another width.
     pub fn predict(&self, rows: &Rows) -> Vec<Predicted> {
         if rows.features != self.features || self.trees.is_empty() {
-            return vec![Predicted { mean: f64::NAN, spread: f64::NAN }; rows.len()];
+            return vec![
+                Predicted {
+                    mean: f64::NAN,
+                    spread: f64::NAN
+                };
+                rows.len()
+            ];
         }
         let threads = match rows.len() * self.trees.len() {
             few if few < 100_000 => 1,
             _ => threads(0, rows.len()),
         };
         let mut sums = vec![[0.0_f64; 2]; rows.len()];
+        let add = |sum: &mut [f64; 2], value: f32| {
+            let value = f64::from(value);
+            sum[0] += value;
+            sum[1] += value * value;
+        };
         // Trees outside, so that one tree stays near while a block of rows walks through it.
         let block = |rows: &[f32], sums: &mut [[f64; 2]]| {
             for tree in &self.trees {
-                for (row, sum) in rows.chunks_exact(self.features).zip(sums.iter_mut()) {
-                    let value = f64::from(tree.value(row));
-                    sum[0] += value;
-                    sum[1] += value * value;
+                let mut groups = rows.chunks_exact(self.features * ABREAST);
+                let mut sums = sums.chunks_mut(ABREAST);
+                for (rows, sums) in (&mut groups).zip(&mut sums) {
+                    for (sum, value) in sums.iter_mut().zip(tree.values(rows, self.features)) {
+                        add(sum, value);
+                    }
+                }
+                let rest = groups.remainder().chunks_exact(self.features);
+                for (row, sum) in rest.zip(sums.flatten()) {
+                    add(sum, tree.value(row));
                 }
             }
         };
@@ -196,7 +255,10 @@ impl Forest {
             block(&rows.values, &mut sums);
         } else {
             std::thread::scope(|scope| {
-                let parts = rows.values.chunks(share * self.features).zip(sums.chunks_mut(share));
+                let parts = rows
+                    .values
+                    .chunks(share * self.features)
+                    .zip(sums.chunks_mut(share));
                 for (rows, sums) in parts {
                     scope.spawn(move || block(rows, sums));
                 }
@@ -207,7 +269,10 @@ impl Forest {
             .map(|[sum, squares]| {
                 let mean = sum / count;
                 let variance = (squares / count - mean * mean).max(0.0);
-                Predicted { mean, spread: libm::sqrt(variance) }
+                Predicted {
+                    mean,
+                    spread: libm::sqrt(variance),
+                }
             })
             .collect()
     }

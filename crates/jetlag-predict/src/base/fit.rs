@@ -13,12 +13,22 @@ pub(crate) fn fit(target: Target, hypothesis: usize, points: &[Point<'_>], ceili
     let parts = parts(target, hypothesis);
     let columns = |columns: &[Column]| -> Vec<Vec<f64>> {
         let row = |(terms, device, value): &Point<'_>| {
-            columns.iter().map(|column| column.value(terms, device) / value).collect()
+            columns
+                .iter()
+                .map(|column| column.value(terms, device) / value)
+                .collect()
         };
         points.iter().map(row).collect()
     };
     let (floor_rows, line_rows) = (columns(&parts.floor), columns(&parts.line));
-    let mut base = Base { target, hypothesis, floor: Vec::new(), line: Vec::new(), floor_value: None, ceiling: None };
+    let mut base = Base {
+        target,
+        hypothesis,
+        floor: Vec::new(),
+        line: Vec::new(),
+        floor_value: None,
+        ceiling: None,
+    };
     match parts.joined {
         Joined::Sum => base.line = nnls(&line_rows, &vec![1.0; points.len()]),
         Joined::Overlapping => (base.floor, base.line) = overlapping(&floor_rows, &line_rows),
@@ -44,7 +54,11 @@ fn overlapping(floor: &[Vec<f64>], line: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
             .zip(line)
             .zip(&weights)
             .map(|((floor, line), [a, b])| {
-                floor.iter().map(|x| x * a).chain(line.iter().map(|x| x * b)).collect()
+                floor
+                    .iter()
+                    .map(|x| x * a)
+                    .chain(line.iter().map(|x| x * b))
+                    .collect()
             })
             .collect();
         solution = nnls(&rows, &ones);
@@ -71,17 +85,25 @@ fn overlapping(floor: &[Vec<f64>], line: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
 fn clipped(line: &[Vec<f64>], values: &[f64], ceiling: Option<f64>) -> (Vec<f64>, Option<f64>) {
     let below_ceiling = |value: f64| ceiling.is_none_or(|ceiling| value < 0.97 * ceiling);
     let solve = |free: &[bool]| {
-        let rows: Vec<Vec<f64>> =
-            line.iter().zip(free).filter(|(_, free)| **free).map(|(row, _)| row.clone()).collect();
+        let rows: Vec<Vec<f64>> = line
+            .iter()
+            .zip(free)
+            .filter(|(_, free)| **free)
+            .map(|(row, _)| row.clone())
+            .collect();
         nnls(&rows, &vec![1.0; rows.len()])
     };
     let said = |x: &[f64]| -> Vec<f64> {
-        let product = |(row, value): (&Vec<f64>, &f64)| row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>() * value;
+        let product =
+            |(row, value): (&Vec<f64>, &f64)| row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>() * value;
         line.iter().zip(values).map(product).collect()
     };
     let loss = |said: &[f64], floor: f64| -> f64 {
         let clip = |said: f64| ceiling.map_or(said.max(floor), |ceiling| said.max(floor).min(ceiling));
-        said.iter().zip(values).map(|(said, value)| (clip(*said) - value).abs() / value).sum()
+        said.iter()
+            .zip(values)
+            .map(|(said, value)| (clip(*said) - value).abs() / value)
+            .sum()
     };
     let free: Vec<bool> = values.iter().map(|value| below_ceiling(*value)).collect();
     let plain = solve(if free.contains(&true) { &free } else { &[] });
@@ -90,14 +112,22 @@ fn clipped(line: &[Vec<f64>], values: &[f64], ceiling: Option<f64>) -> (Vec<f64>
     let columns = line.first().map_or(0, Vec::len);
     for step in 1..=12 {
         let mut floor = quantile(values, 0.05 * f64::from(step));
-        let mut free: Vec<bool> = values.iter().map(|y| *y > 1.05 * floor && below_ceiling(*y)).collect();
+        let mut free: Vec<bool> = values
+            .iter()
+            .map(|y| *y > 1.05 * floor && below_ceiling(*y))
+            .collect();
         for _ in 0..8 {
             if free.iter().filter(|free| **free).count() < columns + 4 {
                 break;
             }
             let x = solve(&free);
             let raw = said(&x);
-            let under: Vec<f64> = raw.iter().zip(values).filter(|(raw, _)| **raw < floor).map(|(_, y)| *y).collect();
+            let under: Vec<f64> = raw
+                .iter()
+                .zip(values)
+                .filter(|(raw, _)| **raw < floor)
+                .map(|(_, y)| *y)
+                .collect();
             if under.len() >= (values.len() / 20).max(4) {
                 floor = quantile(&under, 0.5);
                 let loss = loss(&raw, floor);
@@ -105,8 +135,11 @@ fn clipped(line: &[Vec<f64>], values: &[f64], ceiling: Option<f64>) -> (Vec<f64>
                     best = (loss, x, Some(floor));
                 }
             }
-            let now: Vec<bool> =
-                raw.iter().zip(values).map(|(raw, y)| *raw >= floor && below_ceiling(*y)).collect();
+            let now: Vec<bool> = raw
+                .iter()
+                .zip(values)
+                .map(|(raw, y)| *raw >= floor && below_ceiling(*y))
+                .collect();
             if now == free {
                 break;
             }

@@ -22,13 +22,23 @@ pub(super) fn open(folder: &Path) -> Result<Dataset, DataError> {
     }
     let mut networks = BTreeMap::new();
     for path in tables(&layers)? {
-        let Some((name, table)) = network(&path, &mut hash)? else { continue };
+        let Some((name, table)) = network(&path, &mut hash)? else {
+            continue;
+        };
         networks.insert(name, table);
     }
-    let mut found = Found { devices: Vec::new(), rows: Vec::new(), failed: Vec::new() };
+    let mut found = Found {
+        devices: Vec::new(),
+        rows: Vec::new(),
+        failed: Vec::new(),
+    };
     let mut campaigns = Vec::new();
     for path in entries(folder)? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         if let (true, Some(campaign)) = (path.is_dir(), campaign(&name)) {
             let (device, stage, target) = campaign;
             campaigns.push((path, (device.to_owned(), stage, target)));
@@ -45,7 +55,11 @@ pub(super) fn open(folder: &Path) -> Result<Dataset, DataError> {
             let table = Table::read(&path, &mut hash)?;
             found.measurements(&table, device, stage, target)?;
             if found.rows.len() + found.failed.len() > MOST_ROWS {
-                return Err(DataError::TooMuch { path: folder.to_owned(), limit: MOST_ROWS, what: "rows" });
+                return Err(DataError::TooMuch {
+                    path: folder.to_owned(),
+                    limit: MOST_ROWS,
+                    what: "rows",
+                });
             }
         }
     }
@@ -63,30 +77,53 @@ pub(super) fn open(folder: &Path) -> Result<Dataset, DataError> {
     });
     let undescribed = left
         .into_iter()
-        .map(|(network, (variants, rows))| Undescribed { network, variants: variants.into_iter().collect(), rows })
+        .map(|(network, (variants, rows))| Undescribed {
+            network,
+            variants: variants.into_iter().collect(),
+            rows,
+        })
         .collect();
     let stalls = stall::mark(&mut rows, &devices);
     let hash = hash.finalize().to_hex().to_string();
-    Ok(Dataset { devices, networks, rows, failed, undescribed, stalls, hash })
+    Ok(Dataset {
+        devices,
+        networks,
+        rows,
+        failed,
+        undescribed,
+        stalls,
+        hash,
+    })
 }
 
 /// `tx2_training_latency`: board, stage, target. Anything else is no folder of measurements.
 fn campaign(name: &str) -> Option<(&str, Stage, Target)> {
     let (rest, target) = name.rsplit_once('_')?;
     let (device, stage) = rest.rsplit_once('_')?;
-    let target = Target::ALL.into_iter().find(|known| known.to_string() == target)?;
-    let stage = [Stage::Training, Stage::Inference].into_iter().find(|known| known.to_string() == stage)?;
+    let target = Target::ALL
+        .into_iter()
+        .find(|known| known.to_string() == target)?;
+    let stage = [Stage::Training, Stage::Inference]
+        .into_iter()
+        .find(|known| known.to_string() == stage)?;
     (!device.is_empty()).then_some((device, stage, target))
 }
 
 /// What a folder holds, sorted by name, so that its hash and its rows' order do not depend on the file system.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
-    let wrong = |source| DataError::Read { path: folder.to_owned(), source };
+    let wrong = |source| DataError::Read {
+        path: folder.to_owned(),
+        source,
+    };
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(wrong)? {
         found.push(entry.map_err(wrong)?.path());
         if found.len() > MOST_FILES {
-            return Err(DataError::TooMuch { path: folder.to_owned(), limit: MOST_FILES, what: "files" });
+            return Err(DataError::TooMuch {
+                path: folder.to_owned(),
+                limit: MOST_FILES,
+                what: "files",
+            });
         }
     }
     found.sort();
@@ -100,29 +137,63 @@ fn tables(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
 }
 
 /// A network by the name of its file; None where the name has no variant.
-fn network(path: &Path, hash: &mut blake3::Hasher) -> Result<Option<((String, String), LayerTable)>, DataError> {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let Some((name, variant)) = stem.rsplit_once('_') else { return Ok(None) };
+fn network(
+    path: &Path,
+    hash: &mut blake3::Hasher,
+) -> Result<Option<((String, String), LayerTable)>, DataError> {
+    let stem = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let Some((name, variant)) = stem.rsplit_once('_') else {
+        return Ok(None);
+    };
     let table = Table::read(path, hash)?;
     let column = |name: &'static str| table.column(&[name]);
-    let names = ["ic", "oc", "k_h", "k_w", "stride", "pad_h", "pad_w", "groups", "ip_h", "ip_w", "op_h", "op_w"];
+    let names = [
+        "ic", "oc", "k_h", "k_w", "stride", "pad_h", "pad_w", "groups", "ip_h", "ip_w", "op_h", "op_w",
+    ];
     let mut places = [0; 12];
     for (place, name) in places.iter_mut().zip(names) {
         *place = column(name)?;
     }
-    let (order, label, kind) =
-        (table.optional(&["exec_index"]), table.optional(&["name"]), table.optional(&["kind"]));
+    let (order, label, kind) = (
+        table.optional(&["exec_index"]),
+        table.optional(&["name"]),
+        table.optional(&["kind"]),
+    );
     let mut layers = Vec::with_capacity(table.lines.len());
     for (number, line) in table.lines.iter().enumerate() {
         let mut cells = [0; 12];
         for (cell, place) in cells.iter_mut().zip(places) {
             *cell = table.whole(line, place, "a whole number")?;
         }
-        let [ic, oc, k_h, k_w, stride, pad_h, pad_w, groups, ip_h, ip_w, op_h, op_w] = cells;
-        let at = order.map(|place| table.whole(line, place, "a whole number")).transpose()?;
+        let [
+            ic,
+            oc,
+            k_h,
+            k_w,
+            stride,
+            pad_h,
+            pad_w,
+            groups,
+            ip_h,
+            ip_w,
+            op_h,
+            op_w,
+        ] = cells;
+        let at = order
+            .map(|place| table.whole(line, place, "a whole number"))
+            .transpose()?;
         let layer = Layer {
-            name: label.map_or_else(|| format!("layer {number}"), |place| table.text(line, place).to_owned()),
-            kind: kind.map_or(Ok(LayerKind::Convolution), |place| layer_kind(&table, line, place))?,
+            name: label.map_or_else(
+                || format!("layer {number}"),
+                |place| table.text(line, place).to_owned(),
+            ),
+            kind: kind.map_or(Ok(LayerKind::Convolution), |place| {
+                layer_kind(&table, line, place)
+            })?,
             in_channels: ic,
             out_channels: oc,
             kernel: [k_h, k_w],
@@ -143,7 +214,11 @@ fn network(path: &Path, hash: &mut blake3::Hasher) -> Result<Option<((String, St
     }
     layers.sort_by_key(|(at, _)| *at);
     let layers = LayerTable::new(layers.into_iter().map(|(_, layer)| layer).collect());
-    let layers = layers.map_err(|source| DataError::Layer { path: path.to_owned(), line: 1, source })?;
+    let layers = layers.map_err(|source| DataError::Layer {
+        path: path.to_owned(),
+        line: 1,
+        source,
+    })?;
     Ok(Some(((name.to_owned(), variant.to_owned()), layers)))
 }
 
@@ -155,7 +230,11 @@ fn layer_kind(table: &Table, line: &Line, place: usize) -> Result<LayerKind, Dat
         "elementwise" => Ok(LayerKind::Elementwise),
         "move" => Ok(LayerKind::Move),
         "other" => Ok(LayerKind::Other),
-        _ => Err(table.wrong(line, place, "convolution, linear, pool, elementwise, move or other")),
+        _ => Err(table.wrong(
+            line,
+            place,
+            "convolution, linear, pool, elementwise, move or other",
+        )),
     }
 }
 
@@ -174,12 +253,21 @@ impl Found {
         })
     }
 
-    fn measurements(&mut self, table: &Table, device: usize, stage: Stage, target: Target) -> Result<(), DataError> {
+    fn measurements(
+        &mut self,
+        table: &Table,
+        device: usize,
+        stage: Stage,
+        target: Target,
+    ) -> Result<(), DataError> {
         let (network, variant) = (table.column(&["network"])?, table.column(&["level", "variant"])?);
         let (batch, passed) = (table.column(&["bs", "batch"])?, table.column(&["passed"])?);
         let value = table.column(&[target.column()])?;
         for line in &table.lines {
-            let (network, variant) = (table.word(line, network)?.to_owned(), table.word(line, variant)?.to_owned());
+            let (network, variant) = (
+                table.word(line, network)?.to_owned(),
+                table.word(line, variant)?.to_owned(),
+            );
             let has_passed = match table.text(line, passed).to_ascii_lowercase().as_str() {
                 "true" | "1" => true,
                 "false" | "0" => false,
@@ -190,11 +278,27 @@ impl Found {
                 return Err(table.wrong(line, batch, "a batch of 1 to 1048576"));
             }
             match has_passed {
-                false => self.failed.push(Failed { device, stage, target, network, variant, batch: elements }),
+                false => self.failed.push(Failed {
+                    device,
+                    stage,
+                    target,
+                    network,
+                    variant,
+                    batch: elements,
+                }),
                 true => {
                     let value = table.positive(line, value)?;
                     let (batch, stalled) = (elements, false);
-                    self.rows.push(Row { device, stage, target, network, variant, batch, value, stalled });
+                    self.rows.push(Row {
+                        device,
+                        stage,
+                        target,
+                        network,
+                        variant,
+                        batch,
+                        value,
+                        stalled,
+                    });
                 }
             }
         }
@@ -205,7 +309,11 @@ impl Found {
 /// Figures of the boards that rows are of.
 fn devices(folder: &Path, names: &[String], hash: &mut blake3::Hasher) -> Result<Vec<Device>, DataError> {
     let path = folder.join("devices.csv");
-    let missing = |missing: String| DataError::Devices { path: folder.to_owned(), boards: names.join(", "), missing };
+    let missing = |missing: String| DataError::Devices {
+        path: folder.to_owned(),
+        boards: names.join(", "),
+        missing,
+    };
     if !path.exists() {
         return match names {
             [name] => Ok(vec![Device::unknown(name)]),
@@ -213,7 +321,11 @@ fn devices(folder: &Path, names: &[String], hash: &mut blake3::Hasher) -> Result
         };
     }
     let table = Table::read(&path, hash)?;
-    let (name, tflops, gb_s) = (table.column(&["device"])?, table.column(&["tflops"])?, table.column(&["gb_s"])?);
+    let (name, tflops, gb_s) = (
+        table.column(&["device"])?,
+        table.column(&["tflops"])?,
+        table.column(&["gb_s"])?,
+    );
     let (cpu, memory) = (table.optional(&["cpu_ghz"]), table.optional(&["memory_mib"]));
     let mut known = BTreeMap::new();
     for line in &table.lines {
@@ -233,6 +345,11 @@ fn devices(folder: &Path, names: &[String], hash: &mut blake3::Hasher) -> Result
         }
         known.insert(device.name.clone(), device);
     }
-    let found = |name: &String| known.get(name).cloned().ok_or_else(|| missing(format!("devices.csv has no line for {name}")));
+    let found = |name: &String| {
+        known
+            .get(name)
+            .cloned()
+            .ok_or_else(|| missing(format!("devices.csv has no line for {name}")))
+    };
     names.iter().map(found).collect()
 }

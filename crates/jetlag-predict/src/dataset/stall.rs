@@ -19,7 +19,13 @@ pub(super) fn mark(rows: &mut [Row], devices: &[Device]) -> Vec<Stall> {
     let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
     for (at, row) in rows.iter().enumerate() {
         if matches!(row.target, Target::Latency | Target::Energy) {
-            let key = (row.device, row.stage, row.target, row.network.clone(), row.variant.clone());
+            let key = (
+                row.device,
+                row.stage,
+                row.target,
+                row.network.clone(),
+                row.variant.clone(),
+            );
             groups.entry(key).or_default().push(at);
         }
     }
@@ -29,7 +35,10 @@ pub(super) fn mark(rows: &mut [Row], devices: &[Device]) -> Vec<Stall> {
             let Some(row) = rows.get_mut(at) else { continue };
             row.stalled = true;
             stalls.push(Stall {
-                device: devices.get(row.device).map(|device| device.name.clone()).unwrap_or_default(),
+                device: devices
+                    .get(row.device)
+                    .map(|device| device.name.clone())
+                    .unwrap_or_default(),
                 target: row.target,
                 network: row.network.clone(),
                 variant: row.variant.clone(),
@@ -48,7 +57,11 @@ fn of_variant(rows: &[Row], group: &[usize]) -> Vec<(usize, f64)> {
     for at in group {
         let row = &rows[*at];
         // Energy is of a frame; the step's follows the rule.
-        let step = if row.target == Target::Energy { row.value * f64::from(row.batch) } else { row.value };
+        let step = if row.target == Target::Energy {
+            row.value * f64::from(row.batch)
+        } else {
+            row.value
+        };
         batches.entry(row.batch).or_default().push((*at, step));
     }
     let least = |of: &[(usize, f64)]| of.iter().map(|(_, step)| *step).fold(f64::INFINITY, f64::min);
@@ -57,24 +70,39 @@ fn of_variant(rows: &[Row], group: &[usize]) -> Vec<(usize, f64)> {
     // Batch and the least time of the last batch that was no stall.
     let mut before: Option<(u32, f64)> = None;
     for (place, (batch, steps)) in all.iter().enumerate() {
-        let later = all.get(place + 1..).unwrap_or_default().iter().map(|(_, steps)| least(steps)).fold(f64::NAN, f64::min);
+        let later = all
+            .get(place + 1..)
+            .unwrap_or_default()
+            .iter()
+            .map(|(_, steps)| least(steps))
+            .fold(f64::NAN, f64::min);
         let mut sound = f64::INFINITY;
         for (at, step) in steps {
             let repeated = (steps.len() >= 3)
-                .then(|| crate::score::quantile(&steps.iter().map(|(_, step)| *step).collect::<Vec<_>>(), 0.5))
+                .then(|| {
+                    crate::score::quantile(&steps.iter().map(|(_, step)| *step).collect::<Vec<_>>(), 0.5)
+                })
                 .flatten();
             let allowed = match (repeated, before) {
                 (Some(median), _) => Some(median),
                 (None, Some((smaller, time))) => {
                     let grown = time * f64::from(*batch) / f64::from(smaller);
                     // A larger batch that took as long says that this one may.
-                    Some(if later >= step / FACTOR { grown.max(*step) } else { grown })
+                    Some(if later >= step / FACTOR {
+                        grown.max(*step)
+                    } else {
+                        grown
+                    })
                 }
                 (None, None) => later.is_finite().then_some(later),
             };
             match allowed {
                 Some(allowed) if *step > FACTOR * allowed => {
-                    let per_frame = if rows[*at].target == Target::Energy { f64::from(*batch) } else { 1.0 };
+                    let per_frame = if rows[*at].target == Target::Energy {
+                        f64::from(*batch)
+                    } else {
+                        1.0
+                    };
                     found.push((*at, allowed / per_frame));
                 }
                 _ => sound = sound.min(*step),

@@ -22,30 +22,44 @@ pub(super) struct Line(u64, csv::StringRecord);
 impl Table {
     /// Reads a file; also its bytes go into the hash.
     pub(super) fn read(path: &Path, hash: &mut blake3::Hasher) -> Result<Self, DataError> {
-        let bytes = files::read(path, LARGEST)
-            .map_err(|source| DataError::Read { path: path.to_owned(), source })?;
+        let bytes = files::read(path, LARGEST).map_err(|source| DataError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        hash.update(&(name.len() as u64).to_le_bytes()).update(name.as_bytes());
+        hash.update(&(name.len() as u64).to_le_bytes())
+            .update(name.as_bytes());
         hash.update(&(bytes.len() as u64).to_le_bytes()).update(&bytes);
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes.as_slice());
+        let mut reader = csv::ReaderBuilder::new()
+            .trim(csv::Trim::All)
+            .from_reader(bytes.as_slice());
         let wrong = |error: csv::Error, line| DataError::Table {
             path: path.to_owned(),
             line: error.position().map_or(line, csv::Position::line),
             what: error.to_string(),
         };
         let header = reader.headers().map_err(|error| wrong(error, 1))?;
-        let columns = header.iter().map(|name| name.trim_start_matches('\u{feff}').to_owned()).collect();
+        let columns = header
+            .iter()
+            .map(|name| name.trim_start_matches('\u{feff}').to_owned())
+            .collect();
         let mut lines = Vec::new();
         for record in reader.into_records() {
             let record = record.map_err(|error| wrong(error, 0))?;
             lines.push(Line(record.position().map_or(0, csv::Position::line), record));
         }
-        Ok(Self { path: path.to_owned(), columns, lines })
+        Ok(Self {
+            path: path.to_owned(),
+            columns,
+            lines,
+        })
     }
 
     /// The place of the first of these columns that exists.
     pub(super) fn optional(&self, names: &[&str]) -> Option<usize> {
-        names.iter().find_map(|name| self.columns.iter().position(|column| column == name))
+        names
+            .iter()
+            .find_map(|name| self.columns.iter().position(|column| column == name))
     }
 
     pub(super) fn column(&self, names: &[&str]) -> Result<usize, DataError> {
@@ -72,7 +86,9 @@ impl Table {
     }
 
     pub(super) fn whole(&self, line: &Line, column: usize, wanted: &'static str) -> Result<u32, DataError> {
-        self.text(line, column).parse().map_err(|_| self.wrong(line, column, wanted))
+        self.text(line, column)
+            .parse()
+            .map_err(|_| self.wrong(line, column, wanted))
     }
 
     /// A positive number that can be divided by.

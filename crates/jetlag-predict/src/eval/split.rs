@@ -8,7 +8,9 @@ use crate::error::PredictError;
 
 /// Levels of pruning that perf4sight fits on, and those that it scores.
 const FIT: [&str; 5] = ["0", "30", "50", "70", "90"];
-const SCORE: [&str; 14] = ["5", "10", "15", "20", "25", "35", "40", "45", "55", "60", "65", "75", "80", "85"];
+const SCORE: [&str; 14] = [
+    "5", "10", "15", "20", "25", "35", "40", "45", "55", "60", "65", "75", "80", "85",
+];
 
 /// Places of rows, those to fit in the folder that is fitted on.
 pub(super) struct Split {
@@ -43,10 +45,19 @@ pub(super) fn by_protocol(
 ) -> Result<Vec<Split>, PredictError> {
     let networks = networks(data, rows);
     let published = |network: String, is: &dyn Fn(&Row) -> bool| {
-        let of = |levels: &[&str]| chosen(data, rows, |row| is(row) && levels.contains(&row.variant.as_str()));
+        let of = |levels: &[&str]| {
+            chosen(data, rows, |row| {
+                is(row) && levels.contains(&row.variant.as_str())
+            })
+        };
         let (fit, score) = (of(&FIT), of(&SCORE));
         match fit.is_empty() || score.is_empty() {
-            true => Err(PredictError::Split { what: what.to_owned(), network, fit: fit.len(), score: score.len() }),
+            true => Err(PredictError::Split {
+                what: what.to_owned(),
+                network,
+                fit: fit.len(),
+                score: score.len(),
+            }),
             false => Ok(Split { network, fit, score }),
         }
     };
@@ -58,7 +69,10 @@ pub(super) fn by_protocol(
         Protocol::Pooled => Ok(vec![published("all".to_owned(), &|_| true)?]),
         Protocol::LeaveOneNetworkOut => {
             if let [network] = networks.as_slice() {
-                return Err(PredictError::OneNetwork { what: what.to_owned(), network: network.clone() });
+                return Err(PredictError::OneNetwork {
+                    what: what.to_owned(),
+                    network: network.clone(),
+                });
             }
             let split = |network: String| Split {
                 fit: chosen(data, rows, |row| row.network != network),

@@ -97,7 +97,11 @@ impl Terms {
 /// Our description of a network: [`TERM_NAMES`], then the board's `tflops`, `gb_s` and `cpu_ghz`.
 pub fn jetlag(table: &LayerTable, batch: u32, device: &Device) -> Vec<f64> {
     let terms = TermsOfOne::of(table).at(batch);
-    terms.0.into_iter().chain([device.tflops, device.gb_s, device.cpu_ghz]).collect()
+    terms
+        .0
+        .into_iter()
+        .chain([device.tflops, device.gb_s, device.cpu_ghz])
+        .collect()
 }
 
 /// The parts of every term that grow with the batch, and those that do not.
@@ -110,7 +114,10 @@ pub struct TermsOfOne {
 impl TermsOfOne {
     /// Reads the layers.
     pub fn of(table: &LayerTable) -> Self {
-        let mut terms = Self { each: [0.0; Term::COUNT], fixed: [0.0; Term::COUNT] };
+        let mut terms = Self {
+            each: [0.0; Term::COUNT],
+            fixed: [0.0; Term::COUNT],
+        };
         terms.each[Term::Batch as usize] = 1.0;
         for layer in table.layers() {
             terms.add(layer);
@@ -177,7 +184,8 @@ impl TermsOfOne {
         let patches = &mut self.each[Term::LargestPatches as usize];
         *patches = patches.max(4.0 * out_area * kernel * c / MIB);
         // Grouped layers too, as perf4sight counts them: that libraries keep scratch for them is what left-out networks show.
-        let is_winograd = layer.kernel == [3, 3] && layer.stride == [1, 1] && layer.kind == LayerKind::Convolution;
+        let is_winograd =
+            layer.kernel == [3, 3] && layer.stride == [1, 1] && layer.kind == LayerKind::Convolution;
         if !is_winograd {
             return;
         }

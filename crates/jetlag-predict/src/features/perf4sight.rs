@@ -16,7 +16,11 @@ pub fn perf4sight(table: &LayerTable, batch: u32, stage: Stage) -> Vec<f64> {
         Stage::Inference => 15,
     };
     let mut total = vec![0.0; width];
-    for layer in table.layers().iter().filter(|layer| layer.kind == LayerKind::Convolution) {
+    for layer in table
+        .layers()
+        .iter()
+        .filter(|layer| layer.kind == LayerKind::Convolution)
+    {
         for (total, value) in total.iter_mut().zip(per_layer(layer, f64::from(batch))) {
             *total += value;
         }
@@ -36,7 +40,8 @@ struct Shape {
 
 impl Shape {
     fn of(layer: &Layer) -> Self {
-        let [k, s, p, x] = [layer.kernel[0], layer.stride[0], layer.padding[0], layer.input[0]].map(f64::from);
+        let [k, s, p, x] =
+            [layer.kernel[0], layer.stride[0], layer.padding[0], layer.input[0]].map(f64::from);
         let c = f64::from(layer.in_channels);
         Self {
             c,
@@ -83,7 +88,17 @@ fn training(layer: &Layer, n: f64) -> Vec<f64> {
 
     let (fx, fy) = (spectrum(x), spectrum(y));
     let [wx, ix, ox, wy, oy] = [fx * d * e, fx * n * c, fx * n * d, fy * d * e, fy * n * d];
-    all.extend(whole([wx, ix, ox, wy, oy, ix + wx, oy + wy, ox + ix, wx + ix + ix + ox + wy + oy]));
+    all.extend(whole([
+        wx,
+        ix,
+        ox,
+        wy,
+        oy,
+        ix + wx,
+        oy + wy,
+        ox + ix,
+        wx + ix + ix + ox + wy + oy,
+    ]));
     let s = n * c + n * d + d * e;
     let ops_x = x2 * libm::log2(x) * s + n * d * c * x2;
     let ops_y = y2 * libm::log2(y) * s + n * d * c * y2;
@@ -94,14 +109,25 @@ fn training(layer: &Layer, n: f64) -> Vec<f64> {
     for (m, r) in [(4.0, 3.0), (3.0, 2.0)] {
         let t = (m + r - 1.0) * (m + r - 1.0);
         let (tiles_x, tiles_y) = (square(libm::ceil(x / m)), square(libm::ceil(y / m)));
-        let (a, b, w) = (3.0 * n * d * t * tiles_x, 3.0 * n * c * t * tiles_y, 3.0 * n * d * e * t * tiles_x);
+        let (a, b, w) = (
+            3.0 * n * d * t * tiles_x,
+            3.0 * n * c * t * tiles_y,
+            3.0 * n * d * e * t * tiles_x,
+        );
         all.extend(whole([a, b, w, a + b, a + w, b + w, a + b + w]));
     }
     for (m, r) in [(4.0, 3.0), (3.0, 2.0)] {
         let t = (m + r - 1.0) * (m + r - 1.0);
-        let (tiles, kernel, out) =
-            (square(libm::ceil(x / m)), square(libm::ceil(k / r)), square(libm::ceil(y / r)));
-        let (a, b, w) = (n * d * e * tiles * kernel * t, n * c * d * tiles * kernel * t, n * d * e * tiles * out * t);
+        let (tiles, kernel, out) = (
+            square(libm::ceil(x / m)),
+            square(libm::ceil(k / r)),
+            square(libm::ceil(y / r)),
+        );
+        let (a, b, w) = (
+            n * d * e * tiles * kernel * t,
+            n * c * d * tiles * kernel * t,
+            n * d * e * tiles * out * t,
+        );
         all.extend([a, b, w, a + b, a + w, b + w, a + b + w]);
     }
     all
@@ -119,7 +145,13 @@ fn inference(layer: &Layer, n: f64) -> Vec<f64> {
     let (weights, input) = (spectrum(x) * d * e, spectrum(x) * n * c);
     all.extend(whole([weights, input, weights + input]));
     all.push(x2 * libm::log2(x) * (n * c + n * d + d * e) + n * d * c * x2);
-    let tile = |m: f64, r: f64| ((m + r - 1.0) * (m + r - 1.0), square(libm::ceil(x / m)), square(libm::ceil(k / r)));
+    let tile = |m: f64, r: f64| {
+        (
+            (m + r - 1.0) * (m + r - 1.0),
+            square(libm::ceil(x / m)),
+            square(libm::ceil(k / r)),
+        )
+    };
     let two = [tile(4.0, 3.0), tile(3.0, 2.0)];
     all.extend(whole(two.map(|(t, tiles, _)| 3.0 * n * d * t * tiles)));
     all.extend(two.map(|(t, tiles, kernel)| n * d * e * tiles * kernel * t));

@@ -8,7 +8,10 @@ pub fn peak_live_values(table: &LayerTable) -> f64 {
     let layers = table.layers();
     // A table without a graph: each layer holds what it reads and what it writes.
     if layers.iter().all(|layer| layer.reads.is_empty()) {
-        return layers.iter().map(|layer| read(layer) + written(layer)).fold(0.0, f64::max);
+        return layers
+            .iter()
+            .map(|layer| read(layer) + written(layer))
+            .fold(0.0, f64::max);
     }
     let reads = |at: usize| match (layers[at].reads.as_slice(), at) {
         ([], 0) => Vec::new(),

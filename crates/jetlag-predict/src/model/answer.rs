@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::cross::joined;
-use super::interval::{Interval, Kin, Withheld};
+use super::interval::{Interval, Withheld};
 use super::member::{Example, Opinion};
-use super::unlike::Reason;
+use super::unlike::{Kin, Reason};
 use super::{Model, TargetModel};
 use crate::dataset::Target;
 use crate::error::PredictError;
@@ -104,7 +104,9 @@ pub struct Answer {
 impl Answer {
     /// The prediction of a target.
     pub fn of(&self, target: Target) -> Option<&Prediction> {
-        self.predictions.iter().find(|prediction| prediction.target == target)
+        self.predictions
+            .iter()
+            .find(|prediction| prediction.target == target)
     }
 }
 
@@ -115,27 +117,54 @@ impl Model {
     /// A batch or deadline outside of its range; a board whose figures are none, or that must be named since the model knows
     /// several; a stage that the model was not fitted on; a network without a layer that counts.
     pub fn apply(&self, question: &Question<'_>) -> Result<Answer, PredictError> {
-        let wrong = |option, found: String, wanted| PredictError::Option { option, found, wanted };
+        let wrong = |option, found: String, wanted| PredictError::Option {
+            option,
+            found,
+            wanted,
+        };
         if !(1..=1 << 20).contains(&question.batch) {
             return Err(wrong("batch", question.batch.to_string(), "1 to 1048576"));
         }
         if let Some(deadline) = question.deadline_ms.filter(|ms| !(ms.is_finite() && *ms > 0.0)) {
-            return Err(wrong("deadline", deadline.to_string(), "a positive number of milliseconds"));
+            return Err(wrong(
+                "deadline",
+                deadline.to_string(),
+                "a positive number of milliseconds",
+            ));
         }
         let device = match (question.device, self.facts.devices.as_slice()) {
             (Some(device), _) if device.is_sound() => device,
-            (Some(device), _) => return Err(wrong("board", device.name.clone(), "figures between 1e-6 and 1e9")),
+            (Some(device), _) => {
+                return Err(wrong(
+                    "board",
+                    device.name.clone(),
+                    "figures between 1e-6 and 1e9",
+                ));
+            }
             (None, [only]) => only,
             (None, several) => {
                 let names: Vec<&str> = several.iter().map(|device| device.name.as_str()).collect();
-                return Err(wrong("board", "none".to_owned() + " of " + &names.join(", "), "one of the boards fitted on"));
+                return Err(wrong(
+                    "board",
+                    "none".to_owned() + " of " + &names.join(", "),
+                    "one of the boards fitted on",
+                ));
             }
         };
-        let models: Vec<&TargetModel> = self.targets.iter().filter(|model| model.stage == question.stage).collect();
+        let models: Vec<&TargetModel> = self
+            .targets
+            .iter()
+            .filter(|model| model.stage == question.stage)
+            .collect();
         let Some(first) = models.first() else {
             return Err(PredictError::NothingAsked {
                 wanted: question.stage.to_string(),
-                found: self.targets.iter().map(|model| format!("{} {}", model.stage, model.target)).collect::<Vec<_>>().join(", "),
+                found: self
+                    .targets
+                    .iter()
+                    .map(|model| format!("{} {}", model.stage, model.target))
+                    .collect::<Vec<_>>()
+                    .join(", "),
             });
         };
         let only_weights = first.only_weights && !question.table.has_only_weights();
@@ -148,23 +177,47 @@ impl Model {
             };
             let table = reduced.as_ref().unwrap_or(question.table);
             let terms = TermsOfOne::of(table).at(question.batch);
-            let example = Example { table, terms, device, batch: question.batch, stage: question.stage };
+            let example = Example {
+                table,
+                terms,
+                device,
+                batch: question.batch,
+                stage: question.stage,
+            };
             predictions.extend(model.predict(&[&example], self.facts.level)?);
         }
-        let find = |target| predictions.iter().find(|said: &&Prediction| said.target == target);
+        let find = |target| {
+            predictions
+                .iter()
+                .find(|said: &&Prediction| said.target == target)
+        };
         let fits = find(Target::Memory).and_then(|memory| {
-            let ceiling = || self.targets.iter().find(|model| (model.stage, model.target) == (question.stage, Target::Memory));
+            let ceiling = || {
+                self.targets
+                    .iter()
+                    .find(|model| (model.stage, model.target) == (question.stage, Target::Memory))
+            };
             let is_fitted = self.facts.devices.iter().any(|known| known.name == device.name);
             let seen = || is_fitted.then(|| ceiling()?.ceiling()).flatten();
             let limit_mib = device.memory_mib.or_else(seen)?;
             let (low, high) = bounds(memory, memory.demand);
             let verdict = verdict(low, high, limit_mib);
-            Some(Fits { limit_mib, demand_mib: memory.demand, verdict })
+            Some(Fits {
+                limit_mib,
+                demand_mib: memory.demand,
+                verdict,
+            })
         });
-        let late = find(Target::Latency).zip(question.deadline_ms).map(|(latency, deadline_ms)| {
-            let (low, high) = bounds(latency, latency.value);
-            Late { deadline_ms, late_by_ms: latency.value - deadline_ms, in_time: verdict(low, high, deadline_ms) }
-        });
+        let late = find(Target::Latency)
+            .zip(question.deadline_ms)
+            .map(|(latency, deadline_ms)| {
+                let (low, high) = bounds(latency, latency.value);
+                Late {
+                    deadline_ms,
+                    late_by_ms: latency.value - deadline_ms,
+                    in_time: verdict(low, high, deadline_ms),
+                }
+            });
         Ok(Answer {
             device: device.name.clone(),
             batch: question.batch,
@@ -181,7 +234,10 @@ impl Model {
 /// The interval's bounds, moved to the demand; without one, nothing is sure.
 fn bounds(said: &Prediction, demand: f64) -> (f64, f64) {
     said.interval.map_or((0.0, f64::INFINITY), |interval| {
-        (interval.low / said.value * demand, interval.high / said.value * demand)
+        (
+            interval.low / said.value * demand,
+            interval.high / said.value * demand,
+        )
     })
 }
 
@@ -195,22 +251,35 @@ fn verdict(low: f64, high: f64, limit: f64) -> Verdict {
 
 impl TargetModel {
     pub(super) fn ceiling(&self) -> Option<f64> {
-        self.members.iter().find_map(|member| member.base.as_ref()?.ceiling())
+        self.members
+            .iter()
+            .find_map(|member| member.base.as_ref()?.ceiling())
     }
 
     /// Predictions for examples, in order.
-    pub(crate) fn predict(&self, examples: &[&Example<'_>], level: f64) -> Result<Vec<Prediction>, PredictError> {
-        let said: Vec<Vec<Opinion>> =
-            self.members.iter().map(|member| member.opinions(self.target, examples)).collect::<Result<_, _>>()?;
+    pub(crate) fn predict(
+        &self,
+        examples: &[&Example<'_>],
+        level: f64,
+    ) -> Result<Vec<Prediction>, PredictError> {
+        let said: Vec<Vec<Opinion>> = self
+            .members
+            .iter()
+            .map(|member| member.opinions(self.target, examples))
+            .collect::<Result<_, _>>()?;
         let prediction = |(at, example): (usize, &&Example<'_>)| {
-            let opinions: Vec<Opinion> = said.iter().filter_map(|opinions| opinions.get(at).copied()).collect();
+            let opinions: Vec<Opinion> = said
+                .iter()
+                .filter_map(|opinions| opinions.get(at).copied())
+                .collect();
             let (kin, unlike) = self.known.judge(&example.terms);
             let (shrink, width) = match kin {
                 Kin::Fitted => (self.shrink.near, &self.intervals.near),
                 Kin::Other => (self.shrink.far, &self.intervals.far),
             };
             let (log, spread) = joined(&opinions, shrink);
-            let excess = opinions.iter().map(|said| libm::log(said.excess)).sum::<f64>() / opinions.len().max(1) as f64;
+            let excess = opinions.iter().map(|said| libm::log(said.excess)).sum::<f64>()
+                / opinions.len().max(1) as f64;
             let value = libm::exp(log);
             Prediction {
                 target: self.target,

@@ -1,9 +1,8 @@
 //! What a recipe says of rows that it has not seen: of left-out variants, and of left-out networks. How far to trust the trees,
 //! and how wide intervals are, is decided on these.
 
-use super::interval::Kin;
 use super::member::{Example, Opinion, Recipe, fit};
-use super::unlike::Known;
+use super::unlike::{Kin, Known};
 use crate::error::PredictError;
 
 /// Parts of a correction to choose from.
@@ -41,7 +40,10 @@ pub(super) fn leave_out(
         let pick = |rows: &[usize]| -> Vec<&Example<'_>> { rows.iter().map(|row| examples[*row]).collect() };
         let kept_values: Vec<f64> = kept.iter().map(|row| values[*row]).collect();
         let members = fit(recipe, &pick(&kept), &kept_values, ceiling)?;
-        let named: Vec<_> = kept.iter().map(|row| (names[*row].0, names[*row].1, &examples[*row].terms)).collect();
+        let named: Vec<_> = kept
+            .iter()
+            .map(|row| (names[*row].0, names[*row].1, &examples[*row].terms))
+            .collect();
         let known = Known::of(&named);
         let held_examples = pick(&held);
         let said: Vec<Vec<Opinion>> = members
@@ -50,7 +52,10 @@ pub(super) fn leave_out(
             .collect::<Result<_, _>>()?;
         for (at, row) in held.iter().enumerate() {
             unseen.push(Unseen {
-                opinions: said.iter().filter_map(|opinions| opinions.get(at).copied()).collect(),
+                opinions: said
+                    .iter()
+                    .filter_map(|opinions| opinions.get(at).copied())
+                    .collect(),
                 value: values[*row],
                 group: groups[*row],
                 kin: known.judge(&examples[*row].terms).0,
@@ -62,7 +67,11 @@ pub(super) fn leave_out(
 
 /// The part of the correction with the least mean relative error, each group counting alike; the least of equals.
 pub(super) fn best_shrink(unseen: &[Unseen]) -> f64 {
-    let groups = unseen.iter().map(|row| row.group).max().map_or(0, |most| most + 1);
+    let groups = unseen
+        .iter()
+        .map(|row| row.group)
+        .max()
+        .map_or(0, |most| most + 1);
     let loss = |shrink: f64| -> f64 {
         let mut sums = vec![[0.0_f64; 2]; groups];
         for row in unseen {
@@ -71,7 +80,10 @@ pub(super) fn best_shrink(unseen: &[Unseen]) -> f64 {
             sums[row.group][0] += error;
             sums[row.group][1] += 1.0;
         }
-        sums.iter().filter(|[_, rows]| *rows > 0.0).map(|[sum, rows]| sum / rows).sum()
+        sums.iter()
+            .filter(|[_, rows]| *rows > 0.0)
+            .map(|[sum, rows]| sum / rows)
+            .sum()
     };
     let mut best = (f64::INFINITY, 1.0);
     for shrink in SHRINKS {
@@ -86,7 +98,10 @@ pub(super) fn best_shrink(unseen: &[Unseen]) -> f64 {
 /// The members' mean of logarithms, and how uncertain they are: the spread over trees and over members.
 pub(super) fn joined(opinions: &[Opinion], shrink: f64) -> (f64, f64) {
     let count = opinions.len().max(1) as f64;
-    let logs: Vec<f64> = opinions.iter().map(|said| said.log_base + shrink * said.correction).collect();
+    let logs: Vec<f64> = opinions
+        .iter()
+        .map(|said| said.log_base + shrink * said.correction)
+        .collect();
     let mean = logs.iter().sum::<f64>() / count;
     let between = logs.iter().map(|log| (log - mean) * (log - mean)).sum::<f64>() / count;
     let within = opinions.iter().map(|said| said.spread * said.spread).sum::<f64>() / count;

@@ -15,6 +15,9 @@ use crate::bytes::{Reader, Writer};
 use crate::error::ModelError;
 use crate::trees::Forest;
 
+#[cfg(test)]
+mod tests;
+
 const MAGIC: &[u8; 8] = b"jetlagPM";
 const VERSION: u32 = 1;
 /// Larger files are no models.
@@ -66,22 +69,33 @@ impl Model {
         let mut reader = Reader(bytes.strip_prefix(MAGIC).ok_or(ModelError::Magic)?);
         let found = reader.u32()?;
         if found != VERSION {
-            return Err(ModelError::Version { found, wanted: VERSION });
+            return Err(ModelError::Version {
+                found,
+                wanted: VERSION,
+            });
         }
         let checksum = reader.take(blake3::OUT_LEN)?;
         if blake3::hash(reader.0).as_bytes() != checksum {
             return Err(damaged("its checksum does not hold"));
         }
-        let body = decompress_to_vec_with_limit(reader.0, UNPACKED).map_err(|_| damaged("it cannot be unpacked"))?;
+        let body =
+            decompress_to_vec_with_limit(reader.0, UNPACKED).map_err(|_| damaged("it cannot be unpacked"))?;
         let mut reader = Reader(&body);
         let head: Head = serde_json::from_slice(reader.block()?).map_err(|_| damaged("its facts"))?;
-        let Head { facts, mut targets, bases } = head;
+        let Head {
+            facts,
+            mut targets,
+            bases,
+        } = head;
         if bases.len() != targets.len() || targets.is_empty() {
             return Err(damaged("its targets"));
         }
         for (model, bases) in targets.iter_mut().zip(bases) {
             for base in bases {
-                let member = Member { base, forest: Forest::read(&mut reader)? };
+                let member = Member {
+                    base,
+                    forest: Forest::read(&mut reader)?,
+                };
                 let is_sound = member.base.as_ref().is_none_or(Base::is_sound);
                 if !is_sound || member.width(model.target, model.stage) != member.forest.features() {
                     return Err(damaged("a base and its trees"));
@@ -103,7 +117,10 @@ impl Model {
     /// # Errors
     /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), ModelError> {
-        let wrong = |source| ModelError::File { path: path.to_owned(), source };
+        let wrong = |source| ModelError::File {
+            path: path.to_owned(),
+            source,
+        };
         std::fs::write(path, self.to_bytes()).map_err(wrong)
     }
 
@@ -112,7 +129,10 @@ impl Model {
     /// # Errors
     /// It cannot be read, is no regular file or larger than 64 MiB; those of [`Model::from_bytes`].
     pub fn load(path: &Path) -> Result<Self, ModelError> {
-        let wrong = |source| ModelError::File { path: path.to_owned(), source };
+        let wrong = |source| ModelError::File {
+            path: path.to_owned(),
+            source,
+        };
         Self::from_bytes(&files::read(path, LARGEST).map_err(wrong)?)
     }
 }

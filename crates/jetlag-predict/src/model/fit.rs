@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cross::{best_shrink, leave_out};
-use super::interval::{Intervals, Kin, LEAST_NETWORKS, Width, Withheld, few_variants};
+use super::interval::{Intervals, LEAST_NETWORKS, Width, Withheld, few_variants};
 use super::member::{self, Example, Recipe};
-use super::unlike::Known;
+use super::unlike::{Kin, Known};
 use super::{Facts, Model, Shrink, TargetModel};
 use crate::dataset::{Dataset, Failed, Row, Target};
 use crate::error::PredictError;
@@ -37,7 +37,13 @@ pub struct FitOptions {
 
 impl Default for FitOptions {
     fn default() -> Self {
-        Self { features: FeatureSet::Jetlag, trees: 300, seed: 0, level: 0.9, threads: 0 }
+        Self {
+            features: FeatureSet::Jetlag,
+            trees: 300,
+            seed: 0,
+            level: 0.9,
+            threads: 0,
+        }
     }
 }
 
@@ -47,7 +53,11 @@ impl FitOptions {
     /// # Errors
     /// Trees outside 1 to 10000, a level outside 0.5 to 0.99.
     pub fn check(&self) -> Result<(), PredictError> {
-        let wrong = |option, found: String, wanted| PredictError::Option { option, found, wanted };
+        let wrong = |option, found: String, wanted| PredictError::Option {
+            option,
+            found,
+            wanted,
+        };
         if !(1..=10_000).contains(&self.trees) {
             return Err(wrong("trees", self.trees.to_string(), "1 to 10000"));
         }
@@ -66,16 +76,25 @@ pub fn fit(data: &Dataset, options: &FitOptions) -> Result<Model, PredictError> 
     options.check()?;
     let kinds: BTreeSet<(Stage, Target)> = data.rows.iter().map(|row| (row.stage, row.target)).collect();
     if kinds.is_empty() {
-        return Err(PredictError::NoRows { what: "any target".to_owned(), why: why_none(data) });
+        return Err(PredictError::NoRows {
+            what: "any target".to_owned(),
+            why: why_none(data),
+        });
     }
     let mut targets = Vec::with_capacity(kinds.len());
     let mut networks = BTreeSet::new();
     for (stage, target) in kinds {
-        let rows: Vec<&Row> =
-            data.rows.iter().filter(|row| (row.stage, row.target) == (stage, target) && !row.stalled).collect();
+        let rows: Vec<&Row> = data
+            .rows
+            .iter()
+            .filter(|row| (row.stage, row.target) == (stage, target) && !row.stalled)
+            .collect();
         networks.extend(rows.iter().map(|row| row.network.clone()));
-        let failed: Vec<&Failed> =
-            data.failed.iter().filter(|row| (row.stage, row.target) == (stage, target)).collect();
+        let failed: Vec<&Failed> = data
+            .failed
+            .iter()
+            .filter(|row| (row.stage, row.target) == (stage, target))
+            .collect();
         targets.push(fit_rows(data, &rows, &failed, options)?);
     }
     let facts = Facts {
@@ -108,19 +127,38 @@ pub(crate) fn fit_rows(
     options: &FitOptions,
 ) -> Result<TargetModel, PredictError> {
     let Some(first) = rows.first() else {
-        return Err(PredictError::NoRows { what: "this target".to_owned(), why: why_none(data) });
+        return Err(PredictError::NoRows {
+            what: "this target".to_owned(),
+            why: why_none(data),
+        });
     };
     let (stage, target) = (first.stage, first.target);
     let what = format!("{stage} {target}");
     let variants: BTreeMap<(&str, &str), usize> = {
-        let names: BTreeSet<_> = rows.iter().map(|row| (row.network.as_str(), row.variant.as_str())).collect();
-        names.into_iter().enumerate().map(|(at, name)| (name, at)).collect()
+        let names: BTreeSet<_> = rows
+            .iter()
+            .map(|row| (row.network.as_str(), row.variant.as_str()))
+            .collect();
+        names
+            .into_iter()
+            .enumerate()
+            .map(|(at, name)| (name, at))
+            .collect()
     };
     if rows.len() < LEAST_ROWS || variants.len() < 2 {
-        return Err(PredictError::TooFew { what, found: rows.len(), variants: variants.len(), wanted: LEAST_ROWS });
+        return Err(PredictError::TooFew {
+            what,
+            found: rows.len(),
+            variants: variants.len(),
+            wanted: LEAST_ROWS,
+        });
     }
     if rows.iter().all(|row| row.value == first.value) {
-        return Err(PredictError::Constant { what, rows: rows.len(), value: first.value });
+        return Err(PredictError::Constant {
+            what,
+            rows: rows.len(),
+            value: first.value,
+        });
     }
     let described = Described::of(data, rows, options.features)?;
     let examples = described.examples(data, rows)?;
@@ -132,23 +170,47 @@ pub(crate) fn fit_rows(
         FeatureSet::Perf4sight => 1,
         FeatureSet::Jetlag => rows.len().div_ceil(ROWS_OF_SINGLE_LEAVES),
     };
-    let trees = TreeOptions { trees: options.trees, min_leaf, seed: options.seed, threads: options.threads };
-    let recipe = Recipe { target, features: options.features, trees };
+    let trees = TreeOptions {
+        trees: options.trees,
+        min_leaf,
+        seed: options.seed,
+        threads: options.threads,
+    };
+    let recipe = Recipe {
+        target,
+        features: options.features,
+        trees,
+    };
     let members = member::fit(recipe, &examples, &values, ceiling)?;
 
     // A third of the trees suffices to see how far off left-out rows are.
-    let fewer = Recipe { trees: TreeOptions { trees: options.trees.div_ceil(3), ..trees }, ..recipe };
+    let fewer = Recipe {
+        trees: TreeOptions {
+            trees: options.trees.div_ceil(3),
+            ..trees
+        },
+        ..recipe
+    };
     let networks: Vec<usize> = {
         let names: BTreeSet<&str> = rows.iter().map(|row| row.network.as_str()).collect();
         let names: Vec<&str> = names.into_iter().collect();
-        rows.iter().map(|row| names.binary_search(&row.network.as_str()).unwrap_or(0)).collect()
+        rows.iter()
+            .map(|row| names.binary_search(&row.network.as_str()).unwrap_or(0))
+            .collect()
     };
     let network_count = networks.iter().max().map_or(0, |most| most + 1);
     let folds: Vec<usize> = rows
         .iter()
-        .map(|row| variants.get(&(row.network.as_str(), row.variant.as_str())).map_or(0, |at| at % FOLDS))
+        .map(|row| {
+            variants
+                .get(&(row.network.as_str(), row.variant.as_str()))
+                .map_or(0, |at| at % FOLDS)
+        })
         .collect();
-    let names: Vec<(&str, &str)> = rows.iter().map(|row| (row.network.as_str(), row.variant.as_str())).collect();
+    let names: Vec<(&str, &str)> = rows
+        .iter()
+        .map(|row| (row.network.as_str(), row.variant.as_str()))
+        .collect();
     let mut near = leave_out(fewer, &examples, &names, &values, &folds, &networks, ceiling)?;
     // A variant at the edge of what was measured is no longer near when it is left out; what is near is judged by those that are.
     let count = near.iter().filter(|row| row.kin == Kin::Fitted).count();
@@ -168,17 +230,25 @@ pub(crate) fn fit_rows(
             far: if far.is_empty() { 0.0 } else { best_shrink(&far) },
         },
     };
-    let too_few = Withheld::FewVariants { variants: variants.len(), rows: rows.len() };
+    let too_few = Withheld::FewVariants {
+        variants: variants.len(),
+        rows: rows.len(),
+    };
     let intervals = Intervals {
         near: match few_variants(variants.len(), rows.len()) {
             Some(why) => Err(why),
             None => Width::of(&near, shrink.near, options.level, false).ok_or(too_few),
         },
-        far: Width::of(&far, shrink.far, options.level, true)
-            .ok_or(Withheld::FewNetworks { found: network_count, wanted: LEAST_NETWORKS }),
+        far: Width::of(&far, shrink.far, options.level, true).ok_or(Withheld::FewNetworks {
+            found: network_count,
+            wanted: LEAST_NETWORKS,
+        }),
     };
-    let named: Vec<_> =
-        names.iter().zip(&examples).map(|((network, variant), example)| (*network, *variant, &example.terms)).collect();
+    let named: Vec<_> = names
+        .iter()
+        .zip(&examples)
+        .map(|((network, variant), example)| (*network, *variant, &example.terms))
+        .collect();
     Ok(TargetModel {
         stage,
         target,
@@ -202,12 +272,16 @@ fn ceiling(target: Target, rows: &[&Row], failed: &[&Failed]) -> Option<f64> {
     }
     let mut most: BTreeMap<(usize, &str, &str), (u32, f64)> = BTreeMap::new();
     for row in rows {
-        let last = most.entry((row.device, &row.network, &row.variant)).or_insert((0, 0.0));
+        let last = most
+            .entry((row.device, &row.network, &row.variant))
+            .or_insert((0, 0.0));
         *last = (last.0.max(row.batch), last.1.max(row.value));
     }
     let reached = failed.iter().filter_map(|failed| {
         let key = (failed.device, failed.network.as_str(), failed.variant.as_str());
-        most.get(&key).filter(|(batch, _)| failed.batch > *batch).map(|_| key)
+        most.get(&key)
+            .filter(|(batch, _)| failed.batch > *batch)
+            .map(|_| key)
     });
     let reached: BTreeSet<_> = reached.collect();
     let devices: BTreeSet<usize> = rows.iter().map(|row| row.device).collect();
@@ -233,12 +307,16 @@ impl Described {
                 tables.insert(name, table.clone());
             }
         }
-        let only_weights = features == FeatureSet::Jetlag && tables.values().all(LayerTable::has_only_weights);
+        let only_weights =
+            features == FeatureSet::Jetlag && tables.values().all(LayerTable::has_only_weights);
         let with_terms = |table: LayerTable| {
             let terms = TermsOfOne::of(&table);
             (table, terms)
         };
-        let tables = tables.into_iter().map(|(name, table)| (name, with_terms(table))).collect();
+        let tables = tables
+            .into_iter()
+            .map(|(name, table)| (name, with_terms(table)))
+            .collect();
         Ok(Self { only_weights, tables })
     }
 
@@ -246,7 +324,13 @@ impl Described {
         let example = |row: &&Row| {
             let (table, terms) = self.tables.get(&(row.network.clone(), row.variant.clone()))?;
             let device = data.devices.get(row.device)?;
-            Some(Example { table, terms: terms.at(row.batch), device, batch: row.batch, stage: row.stage })
+            Some(Example {
+                table,
+                terms: terms.at(row.batch),
+                device,
+                batch: row.batch,
+                stage: row.stage,
+            })
         };
         let examples: Option<Vec<Example<'a>>> = rows.iter().map(example).collect();
         examples.ok_or_else(|| PredictError::NoRows {

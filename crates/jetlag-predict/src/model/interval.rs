@@ -14,16 +14,6 @@ pub(super) const LEAST_NETWORKS: usize = 3;
 pub(super) const LEAST_VARIANTS: usize = 4;
 const LEAST_ROWS: usize = 20;
 
-/// Whether the model was fitted on variants of this network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kin {
-    /// It resembles a fitted network as much as that network's variants resemble each other.
-    Fitted,
-    /// It is another network.
-    Other,
-}
-
 /// Bounds of a prediction, in its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
@@ -40,7 +30,9 @@ pub struct Interval {
 #[serde(rename_all = "kebab-case")]
 pub enum Withheld {
     /// Too few networks to leave one out.
-    #[error("no interval for networks unlike the fitted ones: fitted on {found} networks, and at least {wanted} are needed to see how far off a new one is")]
+    #[error(
+        "no interval for networks unlike the fitted ones: fitted on {found} networks, and at least {wanted} are needed to see how far off a new one is"
+    )]
     FewNetworks {
         /// In the data.
         found: usize,
@@ -48,7 +40,9 @@ pub enum Withheld {
         wanted: usize,
     },
     /// Too few variants or rows.
-    #[error("no interval: fitted on {rows} rows of {variants} variants, and at least {LEAST_ROWS} rows of {LEAST_VARIANTS} variants are needed")]
+    #[error(
+        "no interval: fitted on {rows} rows of {variants} variants, and at least {LEAST_ROWS} rows of {LEAST_VARIANTS} variants are needed"
+    )]
     FewVariants {
         /// In the data.
         variants: usize,
@@ -77,7 +71,11 @@ impl Width {
             .iter()
             .map(|row| {
                 let (log, spread) = joined(&row.opinions, shrink);
-                ((libm::log(row.value) - log).abs(), spread, if by_group { row.group } else { 0 })
+                (
+                    (libm::log(row.value) - log).abs(),
+                    spread,
+                    if by_group { row.group } else { 0 },
+                )
             })
             .collect();
         let spreads: Vec<f64> = said.iter().map(|(_, spread, _)| *spread).collect();
@@ -87,7 +85,10 @@ impl Width {
         let quantile = (0..groups)
             .filter_map(|group| {
                 let own = said.iter().filter(|(_, _, own)| *own == group);
-                conformal(own.map(|(left, spread, _)| left / (spread + typical)).collect(), level)
+                conformal(
+                    own.map(|(left, spread, _)| left / (spread + typical)).collect(),
+                    level,
+                )
             })
             .fold(0.0_f64, f64::max);
         Some(Self { quantile, typical })
@@ -96,7 +97,11 @@ impl Width {
     /// The interval around exp(log).
     pub(super) fn around(self, log: f64, spread: f64, level: f64) -> Interval {
         let half = (self.quantile * (spread + self.typical)).min(20.0);
-        Interval { low: libm::exp(log - half), high: libm::exp(log + half), level }
+        Interval {
+            low: libm::exp(log - half),
+            high: libm::exp(log + half),
+            level,
+        }
     }
 }
 

@@ -43,7 +43,11 @@ pub(crate) struct Opinion {
 
 /// Energy is of a frame, and the terms are of a step.
 fn step(target: Target, batch: u32) -> f64 {
-    if target == Target::Energy { f64::from(batch) } else { 1.0 }
+    if target == Target::Energy {
+        f64::from(batch)
+    } else {
+        1.0
+    }
 }
 
 /// Fits all members to examples and their values.
@@ -55,20 +59,35 @@ pub(crate) fn fit(
 ) -> Result<Vec<Member>, PredictError> {
     if recipe.features == FeatureSet::Perf4sight {
         let rows = Rows::new(&published(examples))?;
-        return Ok(vec![Member { base: None, forest: Forest::fit(&rows, values, recipe.trees)? }]);
+        return Ok(vec![Member {
+            base: None,
+            forest: Forest::fit(&rows, values, recipe.trees)?,
+        }]);
     }
     let count = hypotheses(recipe.target);
     let points: Vec<base::Point<'_>> = examples
         .iter()
         .zip(values)
-        .map(|(example, value)| (&example.terms, example.device, value * step(recipe.target, example.batch)))
+        .map(|(example, value)| {
+            (
+                &example.terms,
+                example.device,
+                value * step(recipe.target, example.batch),
+            )
+        })
         .collect();
     let mut members = Vec::with_capacity(count);
     for hypothesis in 0..count {
         let base = base::fit(recipe.target, hypothesis, &points, ceiling);
-        let said: Vec<Said> = examples.iter().map(|example| base.say(&example.terms, example.device)).collect();
-        let left: Vec<f64> =
-            points.iter().zip(&said).map(|((_, _, value), said)| libm::log(value / said.value)).collect();
+        let said: Vec<Said> = examples
+            .iter()
+            .map(|example| base.say(&example.terms, example.device))
+            .collect();
+        let left: Vec<f64> = points
+            .iter()
+            .zip(&said)
+            .map(|((_, _, value), said)| libm::log(value / said.value))
+            .collect();
         let rows = rows(recipe.target, examples, &said)?;
         let options = TreeOptions {
             trees: recipe.trees.trees.div_ceil(count),
@@ -76,7 +95,10 @@ pub(crate) fn fit(
             seed: recipe.trees.seed.wrapping_add(hypothesis as u64),
             ..recipe.trees
         };
-        members.push(Member { base: Some(base), forest: Forest::fit(&rows, &left, options)? });
+        members.push(Member {
+            base: Some(base),
+            forest: Forest::fit(&rows, &left, options)?,
+        });
     }
     Ok(members)
 }
@@ -92,7 +114,11 @@ impl Member {
     }
 
     /// What it says of examples.
-    pub(crate) fn opinions(&self, target: Target, examples: &[&Example<'_>]) -> Result<Vec<Opinion>, PredictError> {
+    pub(crate) fn opinions(
+        &self,
+        target: Target,
+        examples: &[&Example<'_>],
+    ) -> Result<Vec<Opinion>, PredictError> {
         let Some(base) = &self.base else {
             let plain = |said: Predicted| Opinion {
                 log_base: libm::log(said.mean.max(f64::MIN_POSITIVE)),
@@ -103,7 +129,10 @@ impl Member {
             let rows = Rows::new(&published(examples))?;
             return Ok(self.forest.predict(&rows).into_iter().map(plain).collect());
         };
-        let said: Vec<Said> = examples.iter().map(|example| base.say(&example.terms, example.device)).collect();
+        let said: Vec<Said> = examples
+            .iter()
+            .map(|example| base.say(&example.terms, example.device))
+            .collect();
         let corrections = self.forest.predict(&rows(target, examples, &said)?);
         let opinion = |((example, said), correction): ((&&Example<'_>, &Said), Predicted)| Opinion {
             log_base: libm::log(said.value / step(target, example.batch)),

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::interval::Kin;
 use crate::features::{Term, Terms};
 
 /// Numbers that say what kind of network it is.
@@ -12,12 +11,24 @@ const SHARE: f64 = 0.05;
 /// How far beyond the fitted range a size may lie before it is said.
 const BEYOND: f64 = 1.5;
 
+/// Whether the model was fitted on variants of this network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kin {
+    /// It resembles a fitted network as much as that network's variants resemble each other.
+    Fitted,
+    /// It is another network.
+    Other,
+}
+
 /// Why a prediction is further from the data than it looks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// Not a variant of a fitted network.
-    #[error("unlike every fitted network; the nearest is {nearest}, {times:.1} times as far as variants of one network lie apart")]
+    #[error(
+        "unlike every fitted network; the nearest is {nearest}, {times:.1} times as far as variants of one network lie apart"
+    )]
     Network {
         /// The nearest fitted one.
         nearest: String,
@@ -25,7 +36,9 @@ pub enum Reason {
         times: f64,
     },
     /// A class of layers that the data hardly have.
-    #[error("{share_pct:.0} % of {what} is in {class}, of which the fitted networks have at most {fitted_pct:.0} %")]
+    #[error(
+        "{share_pct:.0} % of {what} is in {class}, of which the fitted networks have at most {fitted_pct:.0} %"
+    )]
     Class {
         /// Work or traffic.
         what: String,
@@ -67,12 +80,23 @@ pub(super) struct Known {
     classes: [f64; 4],
 }
 
-const SIZES: [(&str, &str); 5] =
-    [("the batch", ""), ("the work of a batch", "GMAC"), ("what a batch writes", "MiB"), ("weights", "MiB"), ("layers with weights", "")];
+const SIZES: [(&str, &str); 5] = [
+    ("the batch", ""),
+    ("the work of a batch", "GMAC"),
+    ("what a batch writes", "MiB"),
+    ("weights", "MiB"),
+    ("layers with weights", ""),
+];
 
 fn sizes(terms: &Terms) -> [f64; 5] {
     let get = |term| terms.get(term);
-    [get(Term::Batch), terms.work(), get(Term::Written), get(Term::Weights), get(Term::Layers)]
+    [
+        get(Term::Batch),
+        terms.work(),
+        get(Term::Written),
+        get(Term::Weights),
+        get(Term::Layers),
+    ]
 }
 
 const CLASSES: [(&str, &str); 4] = [
@@ -113,7 +137,11 @@ fn kind(terms: &Terms) -> [f64; WIDTH] {
 impl Known {
     /// Of rows: the network's name, its variant, and its terms.
     pub(super) fn of(rows: &[(&str, &str, &Terms)]) -> Self {
-        let (mut networks, mut variants, mut seen) = (Vec::<String>::new(), Vec::new(), std::collections::BTreeSet::new());
+        let (mut networks, mut variants, mut seen) = (
+            Vec::<String>::new(),
+            Vec::new(),
+            std::collections::BTreeSet::new(),
+        );
         let mut ranges = [[f64::MAX, 0.0]; 5];
         let mut most = [0.0_f64; 4];
         for (network, variant, terms) in rows {
@@ -123,10 +151,13 @@ impl Known {
             if !seen.insert((*network, *variant)) {
                 continue;
             }
-            let place = networks.iter().position(|known| known == network).unwrap_or_else(|| {
-                networks.push((*network).to_owned());
-                networks.len() - 1
-            });
+            let place = networks
+                .iter()
+                .position(|known| known == network)
+                .unwrap_or_else(|| {
+                    networks.push((*network).to_owned());
+                    networks.len() - 1
+                });
             variants.push((place, kind(terms)));
             for (most, share) in most.iter_mut().zip(classes(terms)) {
                 *most = most.max(share);
@@ -141,24 +172,49 @@ impl Known {
             // Where all are alike, a tenth is still no difference.
             *scale = deviation.max(0.1);
         }
-        let mut known = Self { networks, variants, scale, within: 0.0, ranges, classes: most };
+        let mut known = Self {
+            networks,
+            variants,
+            scale,
+            within: 0.0,
+            ranges,
+            classes: most,
+        };
         let nearest = |(at, (network, kind)): (usize, &(usize, [f64; WIDTH]))| {
-            let others = known.variants.iter().enumerate().filter(|(other, (own, _))| *other != at && own == network);
-            let nearest = others.map(|(_, (_, other))| known.distance(kind, other)).fold(f64::INFINITY, f64::min);
+            let others = known
+                .variants
+                .iter()
+                .enumerate()
+                .filter(|(other, (own, _))| *other != at && own == network);
+            let nearest = others
+                .map(|(_, (_, other))| known.distance(kind, other))
+                .fold(f64::INFINITY, f64::min);
             nearest.is_finite().then_some(nearest)
         };
-        let within = known.variants.iter().enumerate().filter_map(nearest).fold(0.0_f64, f64::max);
+        let within = known
+            .variants
+            .iter()
+            .enumerate()
+            .filter_map(nearest)
+            .fold(0.0_f64, f64::max);
         known.within = within;
         known
     }
 
     fn distance(&self, a: &[f64; WIDTH], b: &[f64; WIDTH]) -> f64 {
-        let squares = a.iter().zip(b).zip(self.scale).map(|((a, b), scale)| (a - b) * (a - b) / (scale * scale));
+        let squares = a
+            .iter()
+            .zip(b)
+            .zip(self.scale)
+            .map(|((a, b), scale)| (a - b) * (a - b) / (scale * scale));
         libm::sqrt(squares.sum())
     }
 
     pub(super) fn is_sound(&self) -> bool {
-        let places = self.variants.iter().all(|(place, kind)| *place < self.networks.len() && kind.iter().all(|x| x.is_finite()));
+        let places = self
+            .variants
+            .iter()
+            .all(|(place, kind)| *place < self.networks.len() && kind.iter().all(|x| x.is_finite()));
         let scales = self.scale.iter().all(|x| x.is_finite() && *x > 0.0);
         !self.variants.is_empty() && places && scales && self.within.is_finite()
     }
@@ -171,13 +227,23 @@ impl Known {
             .variants
             .iter()
             .map(|(place, kind)| (self.distance(&own, kind), *place))
-            .fold((f64::INFINITY, 0), |best, next| if next.0 < best.0 { next } else { best });
+            .fold(
+                (f64::INFINITY, 0),
+                |best, next| if next.0 < best.0 { next } else { best },
+            );
         // With one variant for each network nothing tells how far variants lie apart: only the very same one is near.
         let limit = self.within.max(1e-3);
-        let kin = if nearest.0 <= limit { Kin::Fitted } else { Kin::Other };
+        let kin = if nearest.0 <= limit {
+            Kin::Fitted
+        } else {
+            Kin::Other
+        };
         if kin == Kin::Other {
             let name = self.networks.get(nearest.1).cloned().unwrap_or_default();
-            reasons.push(Reason::Network { nearest: name, times: nearest.0 / limit });
+            reasons.push(Reason::Network {
+                nearest: name,
+                times: nearest.0 / limit,
+            });
         }
         for ((share, most), (what, class)) in classes(terms).into_iter().zip(self.classes).zip(CLASSES) {
             if share > SHARE && share > 2.0 * most + SHARE {
@@ -191,7 +257,13 @@ impl Known {
         }
         for ((found, [least, most]), (what, unit)) in sizes(terms).into_iter().zip(self.ranges).zip(SIZES) {
             if found > BEYOND * most || found < least / BEYOND {
-                reasons.push(Reason::Beyond { what: what.to_owned(), unit: unit.to_owned(), found, least, most });
+                reasons.push(Reason::Beyond {
+                    what: what.to_owned(),
+                    unit: unit.to_owned(),
+                    found,
+                    least,
+                    most,
+                });
             }
         }
         (kin, reasons)

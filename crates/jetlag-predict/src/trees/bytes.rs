@@ -1,8 +1,8 @@
 //! Trees in a model file: nodes in order, features first (255 is a leaf), then values; where the right branches begin follows.
 
 use super::{Forest, MOST_FEATURES, Node, Tree};
-use crate::error::ModelError;
 use crate::bytes::{Reader, Writer};
+use crate::error::ModelError;
 
 const LEAF: u8 = 255;
 
@@ -39,7 +39,11 @@ impl Forest {
                     return Err(damaged("a node of a tree"));
                 }
                 let feature = if *feature == LEAF { 0 } else { u32::from(*feature) };
-                nodes.push(Node { value, right: 0, feature });
+                nodes.push(Node {
+                    value,
+                    right: 0,
+                    feature,
+                });
             }
             link(&mut nodes, &splits).ok_or(damaged("the shape of a tree"))?;
             trees.push(Tree(nodes));

@@ -22,13 +22,29 @@ struct Scratch {
 }
 
 /// Nodes of a tree over all rows (`values`: the features of one row after the other), each before its left branch.
-pub(super) fn tree(values: &[f32], features: usize, targets: &[f64], min_leaf: usize, mut random: Random) -> Vec<Node> {
+pub(super) fn tree(
+    values: &[f32],
+    features: usize,
+    targets: &[f64],
+    min_leaf: usize,
+    mut random: Random,
+) -> Vec<Node> {
     let mut order: Vec<u32> = (0..targets.len() as u32).collect();
     let mut nodes = Vec::with_capacity(2 * targets.len() / min_leaf);
     let zeros = || vec![0.0_f32; features];
-    let mut scratch = Scratch { least: zeros(), most: zeros(), threshold: zeros(), sum: zeros(), count: zeros() };
+    let mut scratch = Scratch {
+        least: zeros(),
+        most: zeros(),
+        threshold: zeros(),
+        sum: zeros(),
+        count: zeros(),
+    };
     // Right before left on the stack, so that the left branch comes next.
-    let mut tasks = vec![Task { from: 0, to: order.len(), right_of: None }];
+    let mut tasks = vec![Task {
+        from: 0,
+        to: order.len(),
+        right_of: None,
+    }];
     while let Some(task) = tasks.pop() {
         let here = nodes.len();
         if let Some(parent) = task.right_of {
@@ -38,23 +54,52 @@ pub(super) fn tree(values: &[f32], features: usize, targets: &[f64], min_leaf: u
         let rows = &mut order[task.from..task.to];
         let mean = rows.iter().map(|row| targets[*row as usize]).sum::<f64>() / rows.len() as f64;
         let split = match rows.len() >= 2 * min_leaf && rows.len() > 1 {
-            true => split(values, features, targets, rows, mean, min_leaf, &mut scratch, &mut random),
+            true => split(
+                values,
+                features,
+                targets,
+                rows,
+                mean,
+                min_leaf,
+                &mut scratch,
+                &mut random,
+            ),
             false => None,
         };
         let Some((feature, threshold)) = split else {
-            nodes.push(Node { value: mean as f32, right: 0, feature: 0 });
+            nodes.push(Node {
+                value: mean as f32,
+                right: 0,
+                feature: 0,
+            });
             continue;
         };
-        nodes.push(Node { value: threshold, right: u32::MAX, feature: feature as u32 });
-        let middle = task.from + partition(rows, |row| values[row as usize * features + feature] <= threshold);
-        tasks.push(Task { from: middle, to: task.to, right_of: Some(here) });
-        tasks.push(Task { from: task.from, to: middle, right_of: None });
+        nodes.push(Node {
+            value: threshold,
+            right: u32::MAX,
+            feature: feature as u32,
+        });
+        let middle =
+            task.from + partition(rows, |row| values[row as usize * features + feature] <= threshold);
+        tasks.push(Task {
+            from: middle,
+            to: task.to,
+            right_of: Some(here),
+        });
+        tasks.push(Task {
+            from: task.from,
+            to: middle,
+            right_of: None,
+        });
     }
     nodes
 }
 
 /// The feature and threshold that reduce the variance most; None where the targets or all features are constant.
-#[allow(clippy::too_many_arguments, reason = "the inner loop of growing; a struct would only rename them")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the inner loop of growing; a struct would only rename them"
+)]
 fn split(
     values: &[f32],
     features: usize,
@@ -70,7 +115,13 @@ fn split(
         return None;
     }
     let row = |row: u32| &values[row as usize * features..][..features];
-    let Scratch { least, most, threshold, sum, count } = scratch;
+    let Scratch {
+        least,
+        most,
+        threshold,
+        sum,
+        count,
+    } = scratch;
     least.fill(f32::INFINITY);
     most.fill(f32::NEG_INFINITY);
     for at in rows {
@@ -91,8 +142,11 @@ fn split(
     for at in rows {
         // Around the mean, so that f32 suffices for what decides between splits.
         let y = (targets[*at as usize] - mean) as f32;
-        for (((x, threshold), sum), count) in
-            row(*at).iter().zip(threshold.iter()).zip(sum.iter_mut()).zip(count.iter_mut())
+        for (((x, threshold), sum), count) in row(*at)
+            .iter()
+            .zip(threshold.iter())
+            .zip(sum.iter_mut())
+            .zip(count.iter_mut())
         {
             let left = if *x <= *threshold { 1.0_f32 } else { 0.0 };
             *sum += left * y;

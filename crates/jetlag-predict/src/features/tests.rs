@@ -1,0 +1,89 @@
+//! Known answers of small networks, by hand.
+
+use super::*;
+use crate::layers::{Layer, LayerKind, LayerTable};
+
+fn table(layers: Vec<Layer>) -> LayerTable {
+    LayerTable::new(layers).unwrap()
+}
+
+fn term(table: &LayerTable, batch: u32, name: &str) -> f64 {
+    let at = TERM_NAMES.iter().position(|known| *known == name).unwrap();
+    jetlag(table, batch, &Device::unknown("none"))[at]
+}
+
+#[test]
+fn terms_of_two_layers() {
+    let two = table(vec![
+        Layer::convolution("a", [3, 33], 3, 1, 1, 1, 8),
+        Layer::convolution("b", [33, 16], 1, 1, 0, 1, 8),
+    ]);
+    assert_eq!(term(&two, 2, "batch"), 2.0);
+    assert_eq!(term(&two, 2, "layers_with_weights"), 2.0);
+    let near = |name: &str, wanted: f64| {
+        let own = term(&two, 2, name);
+        assert!(
+            (own - wanted).abs() < 1e-12 * wanted.max(1.0),
+            "{name}: {own}, wanted {wanted}"
+        );
+    };
+    near("work_spatial_gmac", 2.0 * 33.0 * 27.0 * 64.0 / 1e9);
+    near("work_pointwise_gmac", 2.0 * 33.0 * 16.0 * 64.0 / 1e9);
+    // Forward pads 16 to 32, the input's gradient 33 to 64, the weights' gradient both.
+    near(
+        "work_pointwise_tile_32_gmac",
+        2.0 * 33.0 * 16.0 * 64.0 / 1e9 * (2.0 + 64.0 / 33.0 + 2.0 * 64.0 / 33.0) / 3.0,
+    );
+    near("written_mib", 2.0 * 4.0 * (33.0 + 16.0) * 64.0 / 1_048_576.0);
+    near("weights_mib", 4.0 * (33.0 * 27.0 + 33.0 * 16.0) / 1_048_576.0);
+    near(
+        "transform_mib",
+        4.0 * 36.0 * (2.0 * 4.0 * 36.0 + 99.0) / 1_048_576.0,
+    );
+    near("live_peak_mib", 2.0 * 4.0 * 49.0 * 64.0 / 1_048_576.0);
+}
+
+#[test]
+fn the_live_peak_follows_who_reads() {
+    let mut layers: Vec<Layer> = (0..3)
+        .map(|at| Layer::convolution(&at.to_string(), [4, 4], 1, 1, 0, 1, 10))
+        .collect();
+    layers.push(Layer {
+        kind: LayerKind::Elementwise,
+        reads: vec![0, 2],
+        ..layers[0].clone()
+    });
+    // The first output lives until the sum: three tensors of 400 at once.
+    assert_eq!(peak_live_values(&table(layers.clone())), 1200.0);
+    layers[3].reads = vec![2];
+    assert_eq!(peak_live_values(&table(layers)), 800.0);
+}
+
+#[test]
+fn depthwise_layers_are_traffic() {
+    let one = table(vec![Layer::convolution("dw", [32, 32], 3, 1, 1, 32, 8)]);
+    assert_eq!(term(&one, 1, "work_spatial_tile_64_gmac"), 0.0);
+    assert!(term(&one, 1, "work_depthwise_gmac") > 0.0 && term(&one, 1, "written_depthwise_mib") > 0.0);
+}
+
+#[test]
+fn layers_without_weights_are_left_aside() {
+    let mixed = table(vec![
+        Layer::convolution("a", [3, 8], 3, 1, 1, 1, 8),
+        Layer {
+            kind: LayerKind::Pool,
+            ..Layer::convolution("p", [8, 8], 2, 2, 0, 1, 8)
+        },
+    ]);
+    assert!(!mixed.has_only_weights() && term(&mixed, 1, "other_layers") == 1.0);
+    let reduced = mixed.with_weights().unwrap();
+    assert_eq!(
+        (reduced.layers().len(), term(&reduced, 1, "written_other_mib")),
+        (1, 0.0)
+    );
+    assert_eq!(
+        perf4sight(&mixed, 3, Stage::Training),
+        perf4sight(&reduced, 3, Stage::Training)
+    );
+    assert_eq!(perf4sight(&mixed, 3, Stage::Inference).len(), 15);
+}
