@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use jetlag_predict::{
-    Device, EvalOptions, FeatureSet, FitOptions, Model, ModelError, Protocol, Question, Stage, Verdict, dataset, eval,
-    fit, text,
+    Device, EvalOptions, FeatureSet, FitOptions, Model, ModelError, Protocol, Question, Stage, Verdict,
+    dataset, eval, fit, text,
 };
 use jetlag_work::{Dim, Given, Graph};
 
