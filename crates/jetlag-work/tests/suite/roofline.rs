@@ -77,10 +77,7 @@ fn rows_that_tell_nothing_are_refused() {
     let mut bad = rows.clone();
     bad[2].joules = 0.0;
     assert_eq!(fit_energy(&bad), Err(FitError::Row { row: 2 }));
-    assert_eq!(
-        fit_energy(&vec![rows[0]; 6]).map(|fit| fit.e_flop.value),
-        Ok(None)
-    );
+    assert_eq!(fit_energy(&[rows[0]; 6]).map(|fit| fit.e_flop.value), Ok(None));
 }
 
 /// Fourteen executions on an AGX Orin: without the recurrent network, whose published work is wrong, and the row whose power
