@@ -136,11 +136,11 @@ fn tables(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
     Ok(found)
 }
 
+/// A network with its name and variant.
+type Named = ((String, String), LayerTable);
+
 /// A network by the name of its file; None where the name has no variant.
-fn network(
-    path: &Path,
-    hash: &mut blake3::Hasher,
-) -> Result<Option<((String, String), LayerTable)>, DataError> {
+fn network(path: &Path, hash: &mut blake3::Hasher) -> Result<Option<Named>, DataError> {
     let stem = path
         .file_stem()
         .unwrap_or_default()
