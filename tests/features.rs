@@ -62,7 +62,9 @@ fn version_and_doctor_tell_the_features() {
         version.starts_with(concat!("jetlag ", env!("CARGO_PKG_VERSION"), " (features: ")),
         "{version}"
     );
+    // A long line is wrapped.
     let doctor = said(&jetlag(&["doctor"]));
+    let doctor = doctor.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = doctor.split("left out").next().unwrap();
     for (feature, is_built) in [
         ("cpu", cfg!(feature = "cpu")),

@@ -10,10 +10,16 @@ use super::Format;
 #[derive(Debug, Subcommand)]
 pub enum PredictCommand {
     /// Fit a model to measurements of networks.
+    #[command(after_help = "Example:  jetlag predict fit measured -o board.model")]
     Fit(PredictFit),
     /// Say how well networks that were not fitted are predicted.
+    #[command(after_help = "Example:  jetlag predict eval measured --protocol leave-one-network-out")]
     Eval(PredictEval),
     /// Predict latency, memory and energy of a network.
+    #[command(
+        after_help = "Example:  jetlag predict apply board.model net.onnx --shape images:8x3x224x224 --deadline 33ms
+Exit codes: 0 done; 1 failed; 2 wrong use; 3 not in time, or no room"
+    )]
     Apply(PredictApply),
 }
 
