@@ -94,6 +94,12 @@ pub enum WorkError {
         /// The tensor.
         tensor: String,
     },
+    /// A tensor with two makers.
+    #[error("two nodes make the tensor `{tensor}`; export the network again")]
+    Twice {
+        /// The tensor.
+        tensor: String,
+    },
     /// A number beyond 64 bits.
     #[error("{what} is more than 64 bits hold; give smaller sizes")]
     Overflow {

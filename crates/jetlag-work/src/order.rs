@@ -24,10 +24,7 @@ pub(crate) fn sort(nodes: &mut Vec<Node>, mut known: HashSet<String>) -> Result<
     for (at, node) in nodes.iter().enumerate() {
         for name in node.outputs.iter().filter(|name| !name.is_empty()) {
             if makers.insert(name.clone(), at).is_some() {
-                return Err(WorkError::Damaged {
-                    at: 0,
-                    problem: format!("two nodes make the tensor `{name}`"),
-                });
+                return Err(WorkError::Twice { tensor: name.clone() });
             }
         }
     }
