@@ -107,8 +107,12 @@ impl Annotations {
             };
             timings.push(Timing {
                 scene: frame.scene as u32,
-                captured: frame.captured,
-                released: answer.captured.unwrap_or(answer.released),
+                // A recording's delay from capture to release counts as lateness, and the deadline from the release on.
+                captured: frame.captured
+                    + answer
+                        .captured
+                        .map_or(Nanos::ZERO, |captured| answer.released.since(captured)),
+                released: answer.released,
                 finished: answer.finished,
             });
             frames.push((answer, frame));
