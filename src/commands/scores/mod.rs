@@ -81,36 +81,46 @@ pub(super) fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
         scores.notes.extend(held.notes.iter().cloned());
         scored.push((held.tenant.clone(), scores));
     }
-    let broken = gate::judge(&gates, &scored);
-    let text = match args.format {
+    let judged = gate::judge(&gates, &scored);
+    let tenants = scored
+        .iter()
+        .map(|(name, scores)| (name.as_str(), scores.to_text(), scores.to_json()));
+    present(args.format, tenants.collect(), &judged)
+}
+
+/// Prints what is said of each tenant, and what came of each limit.
+fn present(
+    format: Format,
+    tenants: Vec<(&str, String, serde_json::Value)>,
+    judged: &[gate::Judged],
+) -> anyhow::Result<Outcome> {
+    let text = match format {
         Format::Json => {
-            let tenants = scored
-                .iter()
-                .map(|(name, scores)| (name.clone(), scores.to_json()));
-            let tenants: serde_json::Map<String, serde_json::Value> = tenants.collect();
-            let gates: Vec<serde_json::Value> = broken.iter().map(gate::Judged::to_json).collect();
+            let tenants: serde_json::Map<String, serde_json::Value> = tenants
+                .into_iter()
+                .map(|(name, _, json)| (name.to_owned(), json))
+                .collect();
+            let gates: Vec<serde_json::Value> = judged.iter().map(gate::Judged::to_json).collect();
             serde_json::to_string_pretty(&serde_json::json!({ "tenants": tenants, "gates": gates }))? + "\n"
         }
         Format::Text => {
-            let tables = scored
-                .iter()
-                .map(|(name, scores)| format!("{name}  {}", scores.to_text()));
-            let mut text = tables.collect::<Vec<_>>().join("\n");
-            for judged in &broken {
-                text.push_str(&format!("{}\n", judged.to_text()));
+            let tables: Vec<String> = tenants
+                .into_iter()
+                .map(|(name, text, _)| format!("{name}  {text}"))
+                .collect();
+            let mut text = tables.join("\n");
+            for judged in judged {
+                text.push_str(&judged.to_text());
+                text.push('\n');
             }
             text
         }
     };
     print(&text)?;
-    Ok(outcome(&broken))
-}
-
-fn outcome(judged: &[gate::Judged]) -> Outcome {
-    match judged.iter().any(|judged| judged.fails) {
+    Ok(match judged.iter().any(|judged| judged.fails) {
         true => Outcome::ExpectationBroken,
         false => Outcome::Done,
-    }
+    })
 }
 
 fn compare(
@@ -148,28 +158,10 @@ fn compare(
         .map(|(_, with, _)| (with.tenant.clone(), Scores::plain(with.benchmark.as_ref(), mode)))
         .collect();
     let judged = gate::judge(gates, &scored);
-    let text = match args.format {
-        Format::Json => {
-            let tenants = compared
-                .iter()
-                .map(|(held, _, comparison)| (held.tenant.clone(), comparison.to_json()));
-            let tenants: serde_json::Map<String, serde_json::Value> = tenants.collect();
-            let gates: Vec<serde_json::Value> = judged.iter().map(gate::Judged::to_json).collect();
-            serde_json::to_string_pretty(&serde_json::json!({ "tenants": tenants, "gates": gates }))? + "\n"
-        }
-        Format::Text => {
-            let tables = compared
-                .iter()
-                .map(|(held, _, comparison)| format!("{}  {}", held.tenant, comparison.to_text()));
-            let mut text = tables.collect::<Vec<_>>().join("\n");
-            for judged in &judged {
-                text.push_str(&format!("{}\n", judged.to_text()));
-            }
-            text
-        }
-    };
-    print(&text)?;
-    Ok(outcome(&judged))
+    let tenants = compared
+        .iter()
+        .map(|(held, _, comparison)| (held.tenant.as_str(), comparison.to_text(), comparison.to_json()));
+    present(args.format, tenants.collect(), &judged)
 }
 
 /// What a tenant ran on, if its truth is at hand.
