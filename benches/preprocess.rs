@@ -11,7 +11,7 @@ use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::U8x3;
 use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use jetlag::detector::camera::fit::FitSpec;
-use jetlag::detector::camera::preprocess::{CameraPreprocess, Colour, InputFormat, Layout};
+use jetlag::detector::camera::preprocess::{CameraPreprocess, Colour, Element, InputFormat, Layout};
 use jetlag::source::Image;
 
 const WIDTH: usize = 1920;
@@ -38,6 +38,7 @@ fn scene() -> Image {
 
 fn format(size: [usize; 2], layout: Layout, fit: FitSpec) -> InputFormat {
     InputFormat {
+        element: Element::F32,
         tensor: "images".to_owned(),
         size,
         layout,

@@ -49,7 +49,7 @@ pub fn space(a: &Box3d, b: &Box3d) -> f64 {
 
 fn over_union(both: f64, a: f64, b: f64) -> f64 {
     // Also what is not a number.
-    if !(both > 0.0) {
+    if both.is_nan() || both <= 0.0 {
         return 0.0;
     }
     let share = both / (a + b - both);

@@ -53,7 +53,7 @@ impl Camera {
                 b.place[1] - up,
                 b.place[2] - along * sin + across * cos,
             ];
-            if !(point[2] >= NEAREST) {
+            if point[2].is_nan() || point[2] < NEAREST {
                 return None;
             }
             let [u, v, depth] = transformed(&self.projection, point);
