@@ -106,6 +106,28 @@ fn a_run_over_a_drive_is_scored_as_by_nuscenes_own_tools() {
 }
 
 #[test]
+fn boxes_in_images_have_no_truth_in_nuscenes() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drive(folder);
+    fs::write(
+        folder.join("camera.ron"),
+        r#"Scenario(name: "camera", duration: "1h", warmup: "0s", telemetry: (sources: [Host]), tenants: [Tenant(
+            name: "camera", detector: "builtin:camera", backend: Cpu(threads: 1), record_detections: true,
+            source: NuScenes(path: "drive", sensor: "CAM_FRONT", keyframes: true), arrival: Closed(), frames: 1,
+        )])"#,
+    )
+    .unwrap();
+    let made = run(&["run", "camera.ron", "--quiet", "--out", "camera.mcap"], folder);
+    assert!(made.status.success(), "{}", stderr(&made));
+    assert_refused(
+        &run(&["eval", "camera.mcap"], folder),
+        2,
+        &["tenant camera: nuScenes has boxes in space and none in images"],
+    );
+}
+
+#[test]
 fn late_answers_are_worth_less_and_a_limit_ends_with_3() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

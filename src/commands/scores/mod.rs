@@ -171,7 +171,14 @@ fn dataset(answers: &Answers, data: Option<&Path>) -> anyhow::Result<Dataset> {
     }
     if let SourceSpec::NuScenes(spec) = &answers.source {
         #[cfg(feature = "recordings")]
-        return Ok(Dataset::NuScenes(nuscenes::open(spec, data)?));
+        return match crate::source::recordings::is_camera(&spec.sensor) {
+            false => Ok(Dataset::NuScenes(nuscenes::open(spec, data)?)),
+            true => Err(WrongUse(format!(
+                "tenant {}: nuScenes has boxes in space and none in images, so what was found in {} cannot be scored; name the LiDAR's tenant with --tenant",
+                answers.tenant, spec.sensor
+            ))
+            .into()),
+        };
         #[cfg(not(feature = "recordings"))]
         return Err(WrongUse(format!(
             "{}: this jetlag reads no datasets; build it with the feature `recordings`",
