@@ -110,7 +110,8 @@ fn a_result_that_cannot_be_written_is_an_error_and_a_reader_that_has_gone_is_non
             stderr(&output)
         );
 
-        // Its reader has gone before it writes.
+        // Its reader has gone before it writes: it ends as it does with one. (`doctor` may find an error on this machine.)
+        let with_a_reader = jetlag(arguments, folder.path()).output().unwrap();
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = jetlag(arguments, folder.path())
@@ -120,7 +121,7 @@ fn a_result_that_cannot_be_written_is_an_error_and_a_reader_that_has_gone_is_non
             .unwrap();
         assert_eq!(
             output.status.code(),
-            Some(0),
+            with_a_reader.status.code(),
             "{arguments:?}: {}",
             stderr(&output)
         );

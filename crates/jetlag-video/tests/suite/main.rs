@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jetlag_video::{Ffmpeg, Frames, Guard, Launch, Layout, Reading, Size, VideoError, probe};
 use nvidia_doubles::machine;
