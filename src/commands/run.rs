@@ -158,7 +158,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     }
     let outcome = report::show(&path, options.format, options.junit.as_deref())?;
     if let Some(page) = &options.html {
-        report::write_page(std::slice::from_ref(&path), page, options.force)?;
+        report::write_page(std::slice::from_ref(&path), page, options.force, None)?;
     }
     Ok(if stop.load(Ordering::Relaxed) {
         Outcome::Interrupted
