@@ -82,6 +82,7 @@ fn allocations(arrival: Arrival, slots: Vec<Box<dyn Slot>>, frames: u64) -> usiz
         preprocess: None,
         postprocess: None,
         slots,
+        batching: None,
         failed: None,
         watched: Default::default(),
         gate: None,

@@ -355,6 +355,7 @@ fn simulated(
                 overload: tenant.overload,
                 deadline: tenant.deadline,
                 depth: tenant.depth,
+                batch: tenant.batch,
                 frames: tenant.frames,
                 seed: tenants::seed(scenario, number),
                 timeline: source.timeline().cloned(),

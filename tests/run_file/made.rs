@@ -116,6 +116,7 @@ fn tenant(name: &str) -> Tenant {
         overload: Overload::DropOldest { queue: 2 },
         priority: 0,
         depth: 1,
+        batch: Default::default(),
         cpus: vec![],
         record_detections: true,
         frames: None,
