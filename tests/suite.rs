@@ -10,6 +10,8 @@ mod common;
 #[cfg(all(feature = "cpu", feature = "models", feature = "recordings"))]
 mod annotate;
 #[cfg(feature = "cpu")]
+mod batches;
+#[cfg(feature = "cpu")]
 mod camera_models;
 #[cfg(feature = "cpu")]
 mod check;

@@ -251,7 +251,9 @@ pub enum NotBatched {
         networks: usize,
     },
     /// The inputs have no dimension of a batch.
-    #[error("`batch` needs inputs whose first dimension is the batch's, and `{name}` is {shape}; leave `batch` out")]
+    #[error(
+        "`batch` needs inputs whose first dimension is the batch's, and `{name}` is {shape}; leave `batch` out"
+    )]
     Tensor {
         /// The tensor.
         name: String,
@@ -283,7 +285,10 @@ impl NetworkSource {
             NetworkSource::Embedded { bytes, .. } => network::facts(bytes).ok(),
         };
         let inputs = facts.map(|facts| facts.inputs).unwrap_or_default();
-        for input in inputs.iter().filter(|input| tensors.iter().any(|tensor| tensor.name == input.name)) {
+        for input in inputs
+            .iter()
+            .filter(|input| tensors.iter().any(|tensor| tensor.name == input.name))
+        {
             let fixed = input.shape.first().and_then(|first| first.parse::<usize>().ok());
             if let Some(fixed) = fixed.filter(|fixed| *fixed != size) {
                 return Err(NotBatched::Fixed {

@@ -16,8 +16,8 @@ use super::file::{ArrivalFile, BackendFile, DetectorFile, OverloadFile, SourceFi
 use super::gpu;
 use super::rules::{Context, FASTEST_HZ, SLOWEST_HZ, Whole, require};
 use super::{
-    Arrival, BackendChoice, Batch, ClockKind, MAX_MEGAPIXELS, MAX_POINTS, Overload, PointFormat, Reading, Sensor,
-    SourceSpec, Tenant,
+    Arrival, BackendChoice, Batch, ClockKind, MAX_MEGAPIXELS, MAX_POINTS, Overload, PointFormat, Reading,
+    Sensor, SourceSpec, Tenant,
 };
 
 /// Frames in flight take memory each; beyond this a ring hides the lateness that it should show.
@@ -465,14 +465,27 @@ impl One<'_> {
         let typed = self.typed;
         if let Some(spot) = typed.batch.given() {
             let ok = (1..=LARGEST_BATCH).contains(&spot.value);
-            require(r, spot, ok, self.of("batch"), "from 1 (an inference a frame) to 64");
+            require(
+                r,
+                spot,
+                ok,
+                self.of("batch"),
+                "from 1 (an inference a frame) to 64",
+            );
             if matches!(backend, BackendChoice::Stress(_)) {
                 let advice = "leave `batch` out";
                 self.contradiction(r, &spot.place, "batch", "a stressor has no frames", advice);
             }
             if spot.value > 1 && matches!(arrival, Arrival::Live) {
-                let why = "frames of a live source keep no content but the newest while others are waited for";
-                self.contradiction(r, &spot.place, "batch", why, "leave `batch` out, or record the camera and replay it");
+                let why =
+                    "frames of a live source keep no content but the newest while others are waited for";
+                self.contradiction(
+                    r,
+                    &spot.place,
+                    "batch",
+                    why,
+                    "leave `batch` out, or record the camera and replay it",
+                );
             }
         }
         let size = typed.batch.or(1).clamp(1, LARGEST_BATCH);
@@ -480,7 +493,13 @@ impl One<'_> {
             && size == 1
         {
             let why = "without `batch` no frame waits for another";
-            self.contradiction(r, &spot.place, "batch_wait", why, "add batch: 4, say, or leave `batch_wait` out");
+            self.contradiction(
+                r,
+                &spot.place,
+                "batch_wait",
+                why,
+                "add batch: 4, say, or leave `batch_wait` out",
+            );
         }
         Batch {
             size,

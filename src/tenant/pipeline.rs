@@ -42,8 +42,8 @@ use crate::record::{EndReason, Event, Phase, PhaseRecord};
 use crate::scenario::{Arrival, Batch, Overload, Release as Waiting};
 use crate::source::{Frame, Source};
 use crate::units::{Nanos, Stamp};
-use finish::Finish;
 use batched::run_batched;
+use finish::Finish;
 use frame_slot::FrameSlot;
 use parts::Parts;
 use prepare::Prepare;
@@ -238,8 +238,16 @@ impl Runner {
         let ended = match (wait, places.as_mut_slice()) {
             (_, []) => Ok(EndReason::Failed),
             (Some(wait), _) => {
-                let (ended, came_back) =
-                    run_batched(&mut prepare, &submit, &mut finish, places, wait, front, back, common);
+                let (ended, came_back) = run_batched(
+                    &mut prepare,
+                    &submit,
+                    &mut finish,
+                    places,
+                    wait,
+                    front,
+                    back,
+                    common,
+                );
                 places = came_back;
                 ended
             }

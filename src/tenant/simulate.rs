@@ -262,7 +262,9 @@ impl State {
         };
         let first = self.in_flight.front().map_or(0, |first| first.sequence);
         for _ in 0..batch.frames {
-            let Some(mut done) = self.in_flight.pop_front() else { return };
+            let Some(mut done) = self.in_flight.pop_front() else {
+                return;
+            };
             done.stages[Stage::Queue as usize] = Some(began - done.started);
             done.stages[Stage::Compute as usize] = Some(now - began);
             done.finished = now;
@@ -372,8 +374,14 @@ mod tests {
         // At 0, 10, 20 ms …: after 15 ms two are there.
         let all = frames(&[batched(4, Some(15), 100.0)], 1.0, 1_000);
         assert!(all.iter().all(|frame| frame.outcome == Outcome::Completed));
-        assert!(all.iter().all(|frame| frame.batch.is_some_and(|batch| batch.items == 2)));
-        let longest = all.iter().filter_map(|frame| frame.stages[Stage::Queue as usize]).max();
+        assert!(
+            all.iter()
+                .all(|frame| frame.batch.is_some_and(|batch| batch.items == 2))
+        );
+        let longest = all
+            .iter()
+            .filter_map(|frame| frame.stages[Stage::Queue as usize])
+            .max();
         assert_eq!(longest, Some(Nanos::from_millis(15)));
         // Who does not wait at all has a batch only of what is there.
         let all = frames(&[batched(4, Some(0), 100.0)], 1.0, 1_000);
@@ -386,19 +394,44 @@ mod tests {
         let all = frames(&[batched(5, Some(0), 1_000.0)], 1.0, 98);
         assert!(all.iter().all(|frame| frame.outcome == Outcome::Completed));
         assert!(all.iter().all(|frame| frame.response() <= Nanos::from_millis(10)));
-        let few = frames(&[SimTenant { frames: Some(6), ..batched(4, None, 100.0) }], 1.0, 1_000);
-        let items: Vec<u32> = few.iter().filter_map(|frame| frame.batch).map(|batch| batch.items).collect();
+        let few = frames(
+            &[SimTenant {
+                frames: Some(6),
+                ..batched(4, None, 100.0)
+            }],
+            1.0,
+            1_000,
+        );
+        let items: Vec<u32> = few
+            .iter()
+            .filter_map(|frame| frame.batch)
+            .map(|batch| batch.items)
+            .collect();
         assert_eq!(items, [4, 4, 4, 4, 2, 2]);
-        let closed = SimTenant { arrival: Arrival::Closed, frames: Some(8), ..batched(4, None, 1.0) };
+        let closed = SimTenant {
+            arrival: Arrival::Closed,
+            frames: Some(8),
+            ..batched(4, None, 1.0)
+        };
         let all = frames(&[closed], 1.0, 1_000);
         assert_eq!(all.len(), 8);
-        assert!(all.iter().all(|frame| frame.response() == Nanos::from_millis(5)), "the closed loop fills it at once");
+        assert!(
+            all.iter().all(|frame| frame.response() == Nanos::from_millis(5)),
+            "the closed loop fills it at once"
+        );
     }
 
     #[test]
     fn a_batch_of_one_is_no_batch() {
         let single = frames(&[tenant(0, 15, 100.0)], 1.0, 1_000);
-        let batched = frames(&[batched(1, None, 100.0)].map(|one| SimTenant { model: LatencyModel::Fixed(Nanos::from_millis(15)), ..one }), 1.0, 1_000);
+        let batched = frames(
+            &[batched(1, None, 100.0)].map(|one| SimTenant {
+                model: LatencyModel::Fixed(Nanos::from_millis(15)),
+                ..one
+            }),
+            1.0,
+            1_000,
+        );
         assert_eq!(single, batched);
     }
 

@@ -10,9 +10,9 @@ use crate::detection::{Box2d, Box3d, Detection, Place};
 use crate::schema::MessageKind;
 use crate::units::{Nanos, Stamp};
 use crate::{
-    Averaging, BatchPart, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, Measurand,
-    NodeRecord, Outcome, Part, Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord, SampleRecord,
-    Sampled, SignalRecord, Submission, SweptRate, WindowRecord,
+    Averaging, BatchPart, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord,
+    Measurand, NodeRecord, Outcome, Part, Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord,
+    SampleRecord, Sampled, SignalRecord, Submission, SweptRate, WindowRecord,
 };
 
 /// "Not measured" in a field of whole nanoseconds.

@@ -163,7 +163,10 @@ fn run_overlapped<'a>(
             return Ok(EndReason::Failed);
         };
         let mut make = || loop {
-            let mut place = match hand.take().map_or_else(|| free_out.recv(), |place| Ok(Back::Free(place))) {
+            let mut place = match hand
+                .take()
+                .map_or_else(|| free_out.recv(), |place| Ok(Back::Free(place)))
+            {
                 Ok(Back::Free(place)) => place,
                 Ok(Back::Broken) | Err(_) => return EndReason::Failed,
             };

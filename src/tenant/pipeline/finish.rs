@@ -15,8 +15,8 @@ use crate::tenant::marks::{Mark, Marks};
 use crate::tenant::nodes::{LateFrame, NodeTotals};
 use crate::tenant::recording::RecordSink;
 use crate::tenant::watched::Watched;
-use crate::units::Nanos;
 use crate::trace::traced;
+use crate::units::Nanos;
 
 /// The back half of the pipeline: from submission to record.
 pub(super) struct Finish<'a> {
@@ -113,7 +113,8 @@ impl Finish<'_> {
                     self.tell(done, record, sink);
                 }
                 // One inference, whatever the number of its frames.
-                let measured = (!lead.warmup).then(|| frames.last().map_or(Nanos::ZERO, |(last, _)| last.response()));
+                let measured =
+                    (!lead.warmup).then(|| frames.last().map_or(Nanos::ZERO, |(last, _)| last.response()));
                 self.nodes.add(slot.node_times(), measured);
                 if let (Some(response), Some(late)) = (measured, &mut self.late)
                     && slot.number_frame(late.len() as u64)
@@ -209,21 +210,21 @@ impl Finish<'_> {
 
 /// What the backend measured, into the record of a frame.
 fn stages(times: StageTimes, record: &mut FrameRecord) {
-        let StageTimes {
-            h2d,
-            queue,
-            compute,
-            d2h,
-            submission,
-        } = times;
-        record.submission = submission;
-        record.stages[Stage::H2d as usize] = h2d;
-        // What it waited for its turn is there already.
-        let turn = record.stages[Stage::Queue as usize];
-        record.stages[Stage::Queue as usize] = match (turn, queue) {
-            (Some(turn), Some(queue)) => Some(turn + queue),
-            (turn, queue) => turn.or(queue),
-        };
-        record.stages[Stage::Compute as usize] = compute;
-        record.stages[Stage::D2h as usize] = d2h;
+    let StageTimes {
+        h2d,
+        queue,
+        compute,
+        d2h,
+        submission,
+    } = times;
+    record.submission = submission;
+    record.stages[Stage::H2d as usize] = h2d;
+    // What it waited for its turn is there already.
+    let turn = record.stages[Stage::Queue as usize];
+    record.stages[Stage::Queue as usize] = match (turn, queue) {
+        (Some(turn), Some(queue)) => Some(turn + queue),
+        (turn, queue) => turn.or(queue),
+    };
+    record.stages[Stage::Compute as usize] = compute;
+    record.stages[Stage::D2h as usize] = d2h;
 }

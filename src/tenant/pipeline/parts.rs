@@ -105,7 +105,8 @@ impl Parts {
             let shape = one_of(rest).ok_or_else(of_batch)?;
             if one.shape() != &shape && one.set_shape(shape).is_err() {
                 // A network whose outputs grow: rare, and the only other time that memory is taken.
-                *one = HostTensor::try_zeroed(whole.name(), whole.element(), shape).map_err(BackendError::from)?;
+                *one = HostTensor::try_zeroed(whole.name(), whole.element(), shape)
+                    .map_err(BackendError::from)?;
             }
             let bytes = whole.bytes();
             let from = part_of(bytes.len(), self.size, part).and_then(|part| bytes.get(part));
@@ -153,7 +154,10 @@ mod tests {
         assert_eq!(part_of(12, 3, 3), None);
         assert_eq!(part_of(13, 3, 0), None);
         assert_eq!(part_of(13, 0, 0), None);
-        assert_eq!(one_of(&[2, 3]).map(|shape| shape.dims().to_vec()), Some(vec![1, 2, 3]));
+        assert_eq!(
+            one_of(&[2, 3]).map(|shape| shape.dims().to_vec()),
+            Some(vec![1, 2, 3])
+        );
         assert_eq!(one_of(&[1; 8]), None);
     }
 }

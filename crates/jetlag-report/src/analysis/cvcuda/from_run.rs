@@ -253,7 +253,10 @@ impl TenantProcess {
         let whole = &mut open.frame;
         whole.started = whole.started.min(frame.started);
         whole.finished = whole.finished.max(frame.finished);
-        for (stage, (sum, took)) in Stage::ALL.into_iter().zip(whole.stages.iter_mut().zip(frame.stages)) {
+        for (stage, (sum, took)) in Stage::ALL
+            .into_iter()
+            .zip(whole.stages.iter_mut().zip(frame.stages))
+        {
             let is_each_s_own = matches!(
                 stage,
                 Stage::Acquire | Stage::Decode | Stage::Preprocess | Stage::Postprocess
