@@ -371,7 +371,7 @@ fn a_video_that_ends_early_is_written_as_far_as_it_goes() {
     let whole = fs::read(folder.join("street.mp4")).unwrap();
     fs::write(folder.join("street.mp4"), &whole[..whole.len() * 7 / 10]).unwrap();
     let output = annotate(folder, &["--backend", "Cpu(threads: 1)", "--run", "a.mcap"]);
-    assert_refused(&output, 1, &["frames could not be read and are not in the video"]);
+    assert_refused(&output, 1, &["street.mp4 ends early", "less than its head counts"]);
     let written = times(folder, "boxes.mp4");
     assert!(!written.is_empty() && written.len() < FRAMES, "{written:?}");
     assert!(

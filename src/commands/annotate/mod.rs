@@ -21,7 +21,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use jetlag_video::{Ffmpeg, Guard, Reading};
+use jetlag_video::{Ffmpeg, Guard, Reading, probe};
 
 use super::here;
 use super::opening;
@@ -67,6 +67,7 @@ pub(super) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     let encoder = ffmpeg
         .encoder(&wanted, Some(&guard), &reading)
         .map_err(WrongUse::because)?;
+    let facts = probe(Path::new("ffprobe"), &args.input, Some(&guard), &reading).map_err(WrongUse::because)?;
     // Everything that may be refused is refused before anything is executed.
     let mut work = Prepared::new(args, args.backend.as_deref(), "")?;
     let baseline = match &args.baseline {
@@ -93,9 +94,16 @@ pub(super) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         _ => None,
     };
     show(args, &done, beside.as_ref(), written_to)?;
+    if facts.missing() > 0 {
+        say(&format!(
+            "error: {} ends early: it has {} frames less than its head counts",
+            args.input.display(),
+            facts.missing()
+        ));
+    }
     Ok(match done.reason {
         EndReason::Interrupted => Outcome::Interrupted,
-        _ if done.written.unread + done.written.undetected > 0 => Outcome::Failed,
+        _ if done.written.unread + done.written.undetected > 0 || facts.missing() > 0 => Outcome::Failed,
         _ => Outcome::Done,
     })
 }
