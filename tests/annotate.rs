@@ -327,7 +327,7 @@ fn what_cannot_be_annotated_is_told_before_anything_is_written() {
         &["Fpga"],
     );
     refused(
-        &with(&["street.mp4", "-o", "o.mp4", "--backend", "Null()"]),
+        &with(&["street.mp4", "-o", "o.mp4", "--backend", "Null"]),
         &["finds no boxes to draw"],
     );
     refused(
@@ -336,7 +336,7 @@ fn what_cannot_be_annotated_is_told_before_anything_is_written() {
     );
     refused(
         &["street.mp4", "-o", "o.mp4", "--detector", "builtin:lidar"],
-        &["takes Points frames"],
+        &["builtin:lidar takes sweeps"],
     );
     let left: Vec<_> = fs::read_dir(folder)
         .unwrap()
@@ -371,7 +371,11 @@ fn a_video_that_ends_early_is_written_as_far_as_it_goes() {
     let whole = fs::read(folder.join("street.mp4")).unwrap();
     fs::write(folder.join("street.mp4"), &whole[..whole.len() * 7 / 10]).unwrap();
     let output = annotate(folder, &["--backend", "Cpu(threads: 1)", "--run", "a.mcap"]);
-    assert_refused(&output, 1, &["street.mp4 ends early", "less than its head counts"]);
+    assert_refused(
+        &output,
+        1,
+        &["street.mp4 ends early", "less than its head counts"],
+    );
     let written = times(folder, "boxes.mp4");
     assert!(!written.is_empty() && written.len() < FRAMES, "{written:?}");
     assert!(
@@ -387,7 +391,7 @@ fn with_full_disk(folder: &Path) -> PathBuf {
     fs::create_dir(&programs).unwrap();
     let script = "#!/bin/sh\ncase \" $* \" in *' pipe:0 '*) head -c 500000 > /dev/null; \
                   echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 228;; esac\n\
-                  PATH=${PATH#*:} exec ffmpeg \"$@\"\n";
+                  PATH=${PATH#*:}; export PATH; exec ffmpeg \"$@\"\n";
     let path = programs.join("ffmpeg");
     fs::write(&path, script).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();

@@ -32,10 +32,15 @@ fn the_frames_of_a_batch_have_one_execution() {
             for stage in of_inference {
                 let first = batch[0].stages[stage as usize];
                 assert!(first.is_some(), "{stage:?}");
-                assert!(batch.iter().all(|frame| frame.stages[stage as usize] == first), "{stage:?}");
+                assert!(
+                    batch.iter().all(|frame| frame.stages[stage as usize] == first),
+                    "{stage:?}"
+                );
             }
         }
-        let full = frames.iter().filter(|frame| frame.batch.is_some_and(|batch| batch.items == 4));
+        let full = frames
+            .iter()
+            .filter(|frame| frame.batch.is_some_and(|batch| batch.items == 4));
         assert!(full.count() >= 36);
     }
 }

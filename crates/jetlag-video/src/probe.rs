@@ -195,7 +195,9 @@ impl Answer {
     fn facts(self) -> Option<VideoFacts> {
         let tick = self.tick.filter(|_| self.has_some)?;
         let codec = self.codec.unwrap_or_else(|| "unknown".to_owned());
-        let missing = self.counted.map_or(0, |counted| counted.saturating_sub(self.packets));
+        let missing = self
+            .counted
+            .map_or(0, |counted| counted.saturating_sub(self.packets));
         Some(VideoFacts {
             missing,
             ..VideoFacts::new(codec, self.size?, self.ticks, tick)

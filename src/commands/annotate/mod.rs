@@ -67,7 +67,8 @@ pub(super) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     let encoder = ffmpeg
         .encoder(&wanted, Some(&guard), &reading)
         .map_err(WrongUse::because)?;
-    let facts = probe(Path::new("ffprobe"), &args.input, Some(&guard), &reading).map_err(WrongUse::because)?;
+    let facts =
+        probe(Path::new("ffprobe"), &args.input, Some(&guard), &reading).map_err(WrongUse::because)?;
     // Everything that may be refused is refused before anything is executed.
     let mut work = Prepared::new(args, args.backend.as_deref(), "")?;
     let baseline = match &args.baseline {
@@ -284,7 +285,7 @@ fn scenario_text(args: &AnnotateArgs, name: &str, backend: Option<&str>) -> anyh
     let backend = backend.map_or_else(String::new, |backend| format!(" backend: {backend},"));
     Ok(format!(
         "Scenario(name: {name:?}, duration: \"24h\", warmup: \"0s\", telemetry: (sources: []), tenants: [Tenant(\n    \
-         name: {TENANT:?}, detector: {:?}, source: Video(path: {:?}), arrival: Closed(), depth: {},{backend} record_detections: true,\n)])\n",
+         name: {TENANT:?}, detector: {:?}, source: Video(path: {:?}, repeat: false), arrival: Closed(), depth: {},{backend} record_detections: true,\n)])\n",
         args.detector,
         utf8(&args.input)?,
         args.depth
