@@ -159,9 +159,15 @@ fn choose(all: &[Answers], truths: &[Option<Vec<Vec<Known>>>], count: usize) -> 
     bad.sort_by(|(one, _), (other, _)| one.total_cmp(other));
     let mut chosen: Vec<Chosen> = Vec::with_capacity(count);
     let is_new = |chosen: &[Chosen], one: &Chosen| {
-        chosen
-            .iter()
-            .all(|other| (other.tenant, other.frame) != (one.tenant, one.frame))
+        // A source that repeats has one content in many frames: it is shown once.
+        let content = |of: &Chosen| {
+            (
+                of.tenant,
+                all.get(of.tenant)
+                    .and_then(|of_all| of_all.frames.get(of.frame)?.content),
+            )
+        };
+        chosen.iter().all(|other| content(other) != content(one))
     };
     for (most, candidates) in [
         (
