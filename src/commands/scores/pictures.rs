@@ -20,6 +20,9 @@ use crate::source::{Content, Frame, Image};
 const ROOM: usize = 3_300_000;
 /// Pixels along the longer side, and the quality of JPEG: tried in this order until a picture has its share of the room.
 const SIZES: [(usize, u8); 4] = [(1280, 85), (960, 80), (720, 70), (480, 55)];
+/// What is there in each of a tenant's frames; `None` where no truth is known.
+type Truth = Option<Vec<Vec<Known>>>;
+
 /// Least overlap of a box in the image with the true one that it finds.
 const LEAST_IOU: f64 = 0.5;
 /// Farthest centre, in metres, of a box in space from the true one that it finds: nuScenes' widest.
@@ -44,7 +47,7 @@ fn of_run(run: &Path, count: usize, room: usize) -> Pictures {
             };
         }
     };
-    let truths: Vec<Option<Vec<Vec<Known>>>> = all.iter().map(truth).collect();
+    let truths: Vec<Truth> = all.iter().map(truth).collect();
     let chosen = choose(&all, &truths, count);
     let by_truth = truths.iter().any(Option::is_some);
     let mut pictures = Pictures {
@@ -94,7 +97,7 @@ fn note(by_truth: bool, some_without: bool) -> String {
 }
 
 /// What is there in each of a tenant's frames; `None` where no truth is known.
-fn truth(answers: &Answers) -> Option<Vec<Vec<Known>>> {
+fn truth(answers: &Answers) -> Truth {
     let dataset = dataset(answers, None)
         .inspect_err(|error| log::info!("without truth: {error}"))
         .ok()?;
@@ -135,7 +138,7 @@ impl Why {
 }
 
 /// Half of them the slowest, rounded up, and then the worst that are not among these.
-fn choose(all: &[Answers], truths: &[Option<Vec<Vec<Known>>>], count: usize) -> Vec<Chosen> {
+fn choose(all: &[Answers], truths: &[Truth], count: usize) -> Vec<Chosen> {
     let mut slow: Vec<(i64, Chosen)> = Vec::new();
     let mut bad: Vec<(f64, Chosen)> = Vec::new();
     for (tenant, (answers, truth)) in all.iter().zip(truths).enumerate() {

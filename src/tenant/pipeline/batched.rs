@@ -26,6 +26,10 @@ struct InFlight<'a> {
 }
 
 /// Drives a phase. Also answers the slots, but for those that a panic took along.
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the halves of a tenant, as `threads` has them, and how long a frame waits"
+)]
 pub(super) fn run_batched<'a>(
     prepare: &mut Prepare<'_>,
     submit: &Submit<'a>,
@@ -93,6 +97,10 @@ fn send<'a>(submit: &Submit<'a>, place: &mut FrameSlot, now: Stamp) -> Option<(F
     Some((lead, submitted))
 }
 
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the halves of a tenant, as `threads` has them, and how long a frame waits"
+)]
 fn run_serial(
     prepare: &mut Prepare<'_>,
     submit: &Submit<'_>,
@@ -122,6 +130,10 @@ fn run_serial(
     (worked.map_err(|_| common.panicked()), places)
 }
 
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the halves of a tenant, as `threads` has them, and how long a frame waits"
+)]
 fn run_overlapped<'a>(
     prepare: &mut Prepare<'_>,
     submit: &Submit<'a>,
