@@ -38,6 +38,7 @@ fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<Fra
         preprocess: None,
         postprocess: None,
         slots,
+        batching: None,
         failed: None,
         watched: Default::default(),
         gate: None,

@@ -1,5 +1,6 @@
 //! Argument types; no behaviour. Here are the commands; each group of them has its arguments in a file of its own.
 
+mod annotate;
 mod build;
 mod data;
 mod detectors;
@@ -15,6 +16,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::built;
 
+pub use annotate::AnnotateArgs;
 pub use build::{BuildArgs, CacheCommand, PlanArgs};
 pub use data::{BagCompression, ConvertArgs, DataCommand, Storage, SynthArgs, SynthFormat};
 pub use detectors::{CountedAs, EvalArgs, EvalMode, InspectArgs, OptimiserArg, ViewArgs, WorkRules};
@@ -149,6 +151,14 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 3 a --fail-if applies, or its score i
     /// Draw a frame of a run as a picture: what was found, and the truth where it is known.
     #[command(after_help = "Example:  jetlag view drive.mcap --tenant lidar --frame 30 -o frame.png")]
     View(ViewArgs),
+    /// Draw what a detector finds onto a video, and say how fast that is, part by part.
+    #[command(
+        after_help = "Examples:  jetlag annotate street.mp4 -o boxes.mp4 --detector builtin:camera
+           jetlag annotate street.mp4 -o boxes.mp4 --detector engines/camera.ron \\
+               --backend 'TensorRt()' --baseline 'OnnxRuntime(provider: Cuda)'      both, and how many times faster
+Exit codes: 0 done; 1 failed, or frames could not be read; 2 wrong use; 130 interrupted, the video has what was done"
+    )]
+    Annotate(AnnotateArgs),
     /// Predict latency, memory and energy of networks that were not run, from measurements of others.
     #[command(subcommand)]
     Predict(PredictCommand),

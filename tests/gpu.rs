@@ -4,6 +4,7 @@
 use crate::common::under_way;
 
 mod bad_input;
+mod batches;
 mod building;
 mod device_steps;
 mod driver;

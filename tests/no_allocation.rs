@@ -13,10 +13,11 @@ use jetlag::backend::null::NullBackend;
 use jetlag::backend::{Backend, BackendError, NodeTime, Program, Slot, StageTimes};
 use jetlag::clock::{Clock, RealClock};
 use jetlag::record::Phase;
-use jetlag::scenario::{Arrival, Overload, Release, Sharing};
+use jetlag::scenario::{Arrival, Batch, Overload, Release, Sharing};
 use jetlag::source::empty::EmptySource;
+use jetlag::tenant::PhasePlan;
+use jetlag::tenant::pipeline::{Batching, Runner};
 use jetlag::tenant::recording;
-use jetlag::tenant::{PhasePlan, pipeline::Runner};
 use jetlag::tensor::TensorSet;
 use jetlag::units::Nanos;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -74,7 +75,7 @@ fn slots(depth: usize, nodes: i64) -> Vec<Box<dyn Slot>> {
 }
 
 /// Allocations of one phase of `frames` frames on these slots.
-fn allocations(arrival: Arrival, slots: Vec<Box<dyn Slot>>, frames: u64) -> usize {
+fn allocations(arrival: Arrival, size: usize, slots: Vec<Box<dyn Slot>>, frames: u64) -> usize {
     let mut runner = Runner {
         tenant: 0,
         name: "null".to_owned(),
@@ -82,6 +83,13 @@ fn allocations(arrival: Arrival, slots: Vec<Box<dyn Slot>>, frames: u64) -> usiz
         preprocess: None,
         postprocess: None,
         slots,
+        batching: (size > 1).then(|| Batching {
+            batch: Batch {
+                size,
+                wait: Some(Nanos::ZERO),
+            },
+            inputs: Vec::new(),
+        }),
         failed: None,
         watched: Default::default(),
         gate: None,
@@ -126,15 +134,15 @@ fn three_times_the_frames_make_no_more_allocations() {
                 jitter: Nanos::ZERO,
             },
         ] {
-            for nodes in [0, 20] {
+            for (nodes, size) in [(0, 1), (20, 1), (0, 4)] {
                 // The first run also pays for what the process allocates only once.
-                allocations(arrival, slots(depth, nodes), 1_000);
+                allocations(arrival, size, slots(depth, nodes), 1_000);
                 // A thread that waits on a channel for the first time allocates its place in the line, and on a busy machine
                 // it is chance whether it ever waits. What frames allocate is there every time.
                 let mut seen = Vec::new();
                 let is_equal = (0..20).any(|_| {
-                    let few = allocations(arrival, slots(depth, nodes), 1_000);
-                    let many = allocations(arrival, slots(depth, nodes), 3_000);
+                    let few = allocations(arrival, size, slots(depth, nodes), 1_000);
+                    let many = allocations(arrival, size, slots(depth, nodes), 3_000);
                     assert!(few > 0, "the counter counts");
                     seen.push((few, many));
                     few == many

@@ -7,6 +7,10 @@
 #[allow(dead_code, unreachable_pub, reason = "with fewer features fewer tests use it")]
 mod common;
 
+#[cfg(all(feature = "cpu", feature = "models", feature = "recordings"))]
+mod annotate;
+#[cfg(feature = "cpu")]
+mod batches;
 #[cfg(feature = "cpu")]
 mod camera_models;
 #[cfg(feature = "cpu")]

@@ -206,6 +206,103 @@ pub struct Program {
     pub read_back: Vec<String>,
 }
 
+impl Program {
+    /// The same for batches of `size` frames: each host tensor has that many along its first dimension.
+    ///
+    /// # Errors
+    /// It is not one network alone, or a tensor's first dimension is not that of the batch.
+    pub fn batched(&self, size: usize) -> Result<Program, NotBatched> {
+        if !matches!(self.steps[..], [Step::Engine(0)]) || self.engines.len() != 1 {
+            return Err(NotBatched::Steps {
+                networks: self.engines.len(),
+            });
+        }
+        let mut program = Program {
+            // A device makes the inputs of one frame; those of a batch are made by the host.
+            first: None,
+            ..self.clone()
+        };
+        for tensor in &mut program.host_tensors {
+            let [1, rest @ ..] = tensor.max_shape.dims() else {
+                return Err(NotBatched::Tensor {
+                    name: tensor.name.clone(),
+                    shape: tensor.max_shape,
+                });
+            };
+            let dims: Vec<usize> = std::iter::once(size).chain(rest.iter().copied()).collect();
+            tensor.max_shape = Shape::new(&dims).unwrap_or(tensor.max_shape);
+        }
+        if let Some(network) = program.engines.first() {
+            network.takes_batches(&program.host_tensors, size)?;
+        }
+        Ok(program)
+    }
+}
+
+/// Why several frames cannot have one inference.
+#[derive(Debug, thiserror::Error)]
+pub enum NotBatched {
+    /// Work on the host lies between networks, or there are several.
+    #[error(
+        "`batch` needs a detector of one network with nothing on the host in its middle, and this one has {networks} networks or steps between them; leave `batch` out"
+    )]
+    Steps {
+        /// How many networks it has.
+        networks: usize,
+    },
+    /// The inputs have no dimension of a batch.
+    #[error(
+        "`batch` needs inputs whose first dimension is the batch's, and `{name}` is {shape}; leave `batch` out"
+    )]
+    Tensor {
+        /// The tensor.
+        name: String,
+        /// Its shape for one frame.
+        shape: Shape,
+    },
+    /// It was exported for another number of frames.
+    #[error(
+        "{network} was exported for a fixed batch of {fixed} (its input `{input}`), and the tenant has batch: {size}; export it with a dynamic first dimension or with {size}, or set batch: {fixed}"
+    )]
+    Fixed {
+        /// Its name.
+        network: String,
+        /// The input that says so.
+        input: String,
+        /// The number of frames in the file.
+        fixed: usize,
+        /// The number that was asked for.
+        size: usize,
+    },
+}
+
+impl NetworkSource {
+    /// Whether the inputs of these names take so many frames, as far as the network's file tells. A file that cannot be read is left
+    /// to the backend, which says why; a plan is left to its library.
+    fn takes_batches(&self, tensors: &[TensorSpec], size: usize) -> Result<(), NotBatched> {
+        let facts = match self {
+            NetworkSource::File(path) => network::read(path).ok(),
+            NetworkSource::Embedded { bytes, .. } => network::facts(bytes).ok(),
+        };
+        let inputs = facts.map(|facts| facts.inputs).unwrap_or_default();
+        for input in inputs
+            .iter()
+            .filter(|input| tensors.iter().any(|tensor| tensor.name == input.name))
+        {
+            let fixed = input.shape.first().and_then(|first| first.parse::<usize>().ok());
+            if let Some(fixed) = fixed.filter(|fixed| *fixed != size) {
+                return Err(NotBatched::Fixed {
+                    network: self.to_string(),
+                    input: input.name.clone(),
+                    fixed,
+                    size,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What the backend measured of one frame; `None` where a backend has no such stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageTimes {

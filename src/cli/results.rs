@@ -16,6 +16,9 @@ pub struct ReportArgs {
     /// Write one self-contained HTML page instead of printing.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// With --html: show so many frames as pictures with what was found in them: half of them the slowest, half the worst.
+    #[arg(long, value_name = "N", requires = "html", value_parser = clap::value_parser!(u8).range(1..=24))]
+    pub pictures: Option<u8>,
     /// Overwrite the file that --html names.
     #[arg(long, requires = "html")]
     pub force: bool,

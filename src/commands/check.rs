@@ -236,6 +236,20 @@ fn one(scenario: &Scenario, number: usize, tenant: &Tenant) -> Checked {
             },
             // What only simulates does not read its networks.
             Ok(_) if !tenant.backend.executes() => Checked::default(),
+            // Its outputs are those of several frames, which are told apart when they are there.
+            Ok(detector) if !tenant.batch.is_single() => match detector.program.batched(tenant.batch.size) {
+                Ok(_) => Checked {
+                    problems: Vec::new(),
+                    notes: vec![format!(
+                        "its network executes {} frames at once, so the head is checked on the first batch",
+                        tenant.batch.size
+                    )],
+                },
+                Err(error) => Checked {
+                    problems: vec![error.to_string()],
+                    notes: Vec::new(),
+                },
+            },
             Ok(mut detector) => of_files(self::detector(&mut detector), &tenant.backend),
         },
     };

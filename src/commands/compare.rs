@@ -91,7 +91,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
     print_styled(&String::from_utf8(out)?, is_coloured)?;
     if let Some(page) = &args.html {
         let files: Vec<PathBuf> = args.runs.iter().map(PathBuf::from).collect();
-        report::write_page(&files, page, args.force)?;
+        report::write_page(&files, page, args.force, None)?;
     }
     Ok(match (interrupted, comparison.fails(), comparison.is_judged()) {
         (true, _, _) => Outcome::Interrupted,

@@ -396,6 +396,7 @@ fn overhead_runner(depth: usize) -> anyhow::Result<Runner> {
         preprocess: None,
         postprocess: None,
         slots: NullBackend.open(&Program::default(), depth)?,
+        batching: None,
         failed: None,
         watched: Arc::default(),
         gate: None,

@@ -2,6 +2,11 @@
 //!
 //! A command returns an [`Outcome`]; only `main` turns it into an exit code.
 
+#[cfg_attr(
+    not(all(feature = "models", feature = "recordings")),
+    path = "without_models/annotate.rs"
+)]
+mod annotate;
 #[cfg_attr(not(feature = "recordings"), path = "without_bag.rs")]
 mod bag;
 #[cfg(feature = "gpu")]
@@ -132,6 +137,7 @@ pub fn run(cli: Cli) -> u8 {
         Command::Inspect(args) => inspect::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Eval(args) => eval::run(&args),
+        Command::Annotate(args) => annotate::run(&args),
         Command::View(args) => scores::view(&args),
         Command::Predict(command) => predict::run(&command),
         Command::Data(DataCommand::Synth(args)) => data::synth(&args),

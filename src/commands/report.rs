@@ -19,6 +19,7 @@ use super::junit;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{is_coloured, print, print_styled, say};
 use super::run_path::spare_files;
+use super::scores;
 use super::words::{did_you_mean, newest};
 use crate::analysis::compare::{By, RunSample, RunSampler, Side, compare};
 use crate::analysis::{Summarizer, Summary, parse_power};
@@ -34,7 +35,7 @@ use crate::units::Bytes;
 pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     if let Some(page) = &args.html {
         plain_format(args.format)?;
-        return write_page(&args.runs, page, args.force);
+        return write_page(&args.runs, page, args.force, args.pictures);
     }
     if args.layers || args.kernels {
         plain_format(args.format)?;
@@ -115,6 +116,7 @@ pub fn show(path: &Path, format: ResultFormat, junit: Option<&Path>) -> anyhow::
     run(&ReportArgs {
         runs: vec![path.to_owned()],
         html: None,
+        pictures: None,
         force: false,
         layers: false,
         kernels: false,
@@ -128,7 +130,12 @@ pub fn show(path: &Path, format: ResultFormat, junit: Option<&Path>) -> anyhow::
 }
 
 /// Writes one page of all runs, several compared with the first.
-pub(super) fn write_page(runs: &[PathBuf], page: &Path, replace: bool) -> anyhow::Result<Outcome> {
+pub(super) fn write_page(
+    runs: &[PathBuf],
+    page: &Path,
+    replace: bool,
+    pictures: Option<u8>,
+) -> anyhow::Result<Outcome> {
     spare_files(page, replace)?;
     let mut reported = Vec::with_capacity(runs.len());
     let mut sides = Vec::new();
@@ -152,7 +159,14 @@ pub(super) fn write_page(runs: &[PathBuf], page: &Path, replace: bool) -> anyhow
     }
     let compared = (sides.len() > 1).then(|| compare(&sides, &[]));
     let mut out = Vec::new();
-    report::html::write(&reported, compared.as_ref(), &mut out)?;
+    let pictures = match pictures {
+        Some(count) => scores::pictures(runs, usize::from(count))?,
+        None => Vec::new(),
+    };
+    for why in pictures.iter().flat_map(|pictures| &pictures.absent) {
+        say(why);
+    }
+    report::html::write_with_pictures(&reported, &pictures, compared.as_ref(), &mut out)?;
     std::fs::write(page, &out).with_context(|| format!("cannot write {}", page.display()))?;
     say(&format!(
         "{} ({}): open it in a browser",

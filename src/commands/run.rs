@@ -158,7 +158,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     }
     let outcome = report::show(&path, options.format, options.junit.as_deref())?;
     if let Some(page) = &options.html {
-        report::write_page(std::slice::from_ref(&path), page, options.force)?;
+        report::write_page(std::slice::from_ref(&path), page, options.force, None)?;
     }
     Ok(if stop.load(Ordering::Relaxed) {
         Outcome::Interrupted
@@ -355,6 +355,7 @@ fn simulated(
                 overload: tenant.overload,
                 deadline: tenant.deadline,
                 depth: tenant.depth,
+                batch: tenant.batch,
                 frames: tenant.frames,
                 seed: tenants::seed(scenario, number),
                 timeline: source.timeline().cloned(),

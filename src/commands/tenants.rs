@@ -16,13 +16,13 @@ use std::sync::Arc;
 use crate::backend::cpu::CpuBackend;
 use crate::backend::null::NullBackend;
 use crate::backend::sim::{SharedDevice, SimBackend};
-use crate::backend::{Backend, BackendError, NetworkSource, Program, Slot};
+use crate::backend::{Backend, BackendError, NetworkSource, NotBatched, Program, Slot};
 use crate::clock::{Clock, RealClock};
 use crate::files;
 use crate::record::{NetworkManifest, StartUp, TenantManifest};
 use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Sharing, Tenant};
 use crate::source::{ContentKind, SourceError};
-use crate::tenant::pipeline::{Runner, set_up_thread};
+use crate::tenant::pipeline::{Batching, Runner, set_up_thread};
 use crate::units::{Nanos, Stamp};
 pub(super) use gpu::Devices;
 
@@ -96,6 +96,9 @@ pub enum Obstacle {
     /// ONNX Runtime cannot be used.
     #[error(transparent)]
     OnnxRuntime(onnxruntime::NotUsable),
+    /// Its frames cannot have an inference together.
+    #[error(transparent)]
+    NotBatched(#[from] NotBatched),
     /// Its backend does not open.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -305,7 +308,16 @@ fn one(
         });
     }
     let empty = Program::default();
-    let program = detector.as_ref().map_or(&empty, |d| &d.program);
+    let of_one = detector.as_ref().map_or(&empty, |d| &d.program);
+    // Where nothing executes, a batch is a matter of times alone.
+    let batched = match tenant.batch.is_single() || of_one.engines.is_empty() {
+        true => None,
+        false => of_one
+            .batched(tenant.batch.size)
+            .map_err(|e| obstacles.push(e.into()))
+            .ok(),
+    };
+    let program = batched.as_ref().unwrap_or(of_one);
     let seed = seed(scenario, number);
     times.detector = watch.lap();
     let networks = networks(program).map_err(|e| obstacles.push(e)).ok();
@@ -377,6 +389,7 @@ fn one(
         // Equal seeds give equal files in simulated time.
         start_up: (scenario.clock == ClockKind::Real).then_some(times),
     };
+    let inputs_of_one = of_one.host_tensors.clone();
     // Only a backend that executes has outputs to make detections of, and only content can be prepared.
     let (preprocess, postprocess) = match detector {
         // A bare network has no outputs that anybody reads.
@@ -401,6 +414,10 @@ fn one(
         arrival: tenant.arrival,
         overload: tenant.overload,
         deadline: tenant.deadline,
+        batching: (!tenant.batch.is_single()).then(|| Batching {
+            batch: tenant.batch,
+            inputs: inputs_of_one,
+        }),
         frames: tenant.frames,
         cpus: tenant.cpus.clone(),
         waiting: scenario.release,

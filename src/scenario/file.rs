@@ -74,6 +74,8 @@ pub(super) struct TenantFile {
     pub(super) overload: Read<OverloadFile>,
     pub(super) priority: Read<i32>,
     pub(super) depth: Read<usize>,
+    pub(super) batch: Read<usize>,
+    pub(super) batch_wait: Read<Nanos>,
     pub(super) cpus: Read<Vec<Spot<usize>>>,
     pub(super) record_detections: Read<bool>,
     pub(super) frames: Read<u64>,
@@ -221,6 +223,8 @@ const TENANT_FIELDS: &[&str] = &[
     "overload",
     "priority",
     "depth",
+    "batch",
+    "batch_wait",
     "cpus",
     "record_detections",
     "frames",
@@ -335,6 +339,8 @@ fn tenant(r: &mut Reader, node: &Node, sources: &SharedSources<'_>) -> Option<Te
         overload: r.optional(&fields, "overload", overload),
         priority: r.optional(&fields, "priority", Reader::whole),
         depth: r.optional(&fields, "depth", Reader::whole),
+        batch: r.optional(&fields, "batch", Reader::whole),
+        batch_wait: r.optional(&fields, "batch_wait", Reader::duration),
         cpus: r.optional(&fields, "cpus", |r, node, field| {
             r.list(node, field, "a list of processors, such as [0, 1]", Reader::whole)
         }),

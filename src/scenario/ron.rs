@@ -125,6 +125,10 @@ fn tenant(tenant: &Tenant) -> String {
     field("overload", overload(&tenant.overload));
     field("priority", tenant.priority.to_string());
     field("depth", tenant.depth.to_string());
+    if !tenant.batch.is_single() {
+        field("batch", tenant.batch.size.to_string());
+        field("batch_wait", optional(tenant.batch.wait.map(duration)));
+    }
     field("cpus", format!("{:?}", tenant.cpus));
     field("record_detections", tenant.record_detections.to_string());
     field("frames", optional(tenant.frames.map(|frames| frames.to_string())));

@@ -16,12 +16,14 @@ use super::file::{ArrivalFile, BackendFile, DetectorFile, OverloadFile, SourceFi
 use super::gpu;
 use super::rules::{Context, FASTEST_HZ, SLOWEST_HZ, Whole, require};
 use super::{
-    Arrival, BackendChoice, ClockKind, MAX_MEGAPIXELS, MAX_POINTS, Overload, PointFormat, Reading, Sensor,
-    SourceSpec, Tenant,
+    Arrival, BackendChoice, Batch, ClockKind, MAX_MEGAPIXELS, MAX_POINTS, Overload, PointFormat, Reading,
+    Sensor, SourceSpec, Tenant,
 };
 
 /// Frames in flight take memory each; beyond this a ring hides the lateness that it should show.
 const DEEPEST: usize = 64;
+/// All frames of a batch lie in memory at once.
+const LARGEST_BATCH: usize = 64;
 /// Waiting frames are stamps only, yet their ring is made beforehand.
 const LONGEST_QUEUE: usize = 65_536;
 /// Scenes are made before the run and kept in memory.
@@ -89,6 +91,7 @@ pub(super) fn resolve_tenant(
             "from 1 (the serial pipeline) to 64",
         );
     }
+    let batch = tenant.batch(&backend, &arrival, r);
     if let Some(spot) = typed.frames.given() {
         let wanted = "above zero; leave it out to run for the duration";
         require(r, spot, spot.value > 0, tenant.of("frames"), wanted);
@@ -114,6 +117,7 @@ pub(super) fn resolve_tenant(
         overload,
         priority: typed.priority.or(0),
         depth: typed.depth.or(depth),
+        batch,
         cpus: tenant.cpus(r),
         record_detections: typed.record_detections.or(true),
         frames: typed.frames.given().map(|spot| spot.value),
@@ -453,6 +457,53 @@ impl One<'_> {
             Some(OverloadFile::DropNewest { queue }) => Overload::DropNewest {
                 queue: length(queue, "queue", 1),
             },
+        }
+    }
+
+    /// Frames of one inference.
+    fn batch(&self, backend: &BackendChoice, arrival: &Arrival, r: &mut Reader) -> Batch {
+        let typed = self.typed;
+        if let Some(spot) = typed.batch.given() {
+            let ok = (1..=LARGEST_BATCH).contains(&spot.value);
+            require(
+                r,
+                spot,
+                ok,
+                self.of("batch"),
+                "from 1 (an inference a frame) to 64",
+            );
+            if matches!(backend, BackendChoice::Stress(_)) {
+                let advice = "leave `batch` out";
+                self.contradiction(r, &spot.place, "batch", "a stressor has no frames", advice);
+            }
+            if spot.value > 1 && matches!(arrival, Arrival::Live) {
+                let why =
+                    "frames of a live source keep no content but the newest while others are waited for";
+                self.contradiction(
+                    r,
+                    &spot.place,
+                    "batch",
+                    why,
+                    "leave `batch` out, or record the camera and replay it",
+                );
+            }
+        }
+        let size = typed.batch.or(1).clamp(1, LARGEST_BATCH);
+        if let Some(spot) = typed.batch_wait.given()
+            && size == 1
+        {
+            let why = "without `batch` no frame waits for another";
+            self.contradiction(
+                r,
+                &spot.place,
+                "batch_wait",
+                why,
+                "add batch: 4, say, or leave `batch_wait` out",
+            );
+        }
+        Batch {
+            size,
+            wait: typed.batch_wait.given().map(|spot| spot.value),
         }
     }
 

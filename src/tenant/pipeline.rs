@@ -10,9 +10,11 @@
 //! Here are a tenant and its phases; `threads` has the ways to drive one, `prepare`, `submit` and `finish` the parts of a
 //! frame's way.
 
+mod batched;
 mod finish;
 mod frame_error;
 mod frame_slot;
+mod parts;
 mod prepare;
 mod shared_cost;
 mod submit;
@@ -33,15 +35,17 @@ use super::plan::PhasePlan;
 use super::recording::RecordSink;
 use super::release_line::{Limits, ReleaseLine};
 use super::watched::Watched;
-use crate::backend::{NodeSpan, Slot};
+use crate::backend::{NodeSpan, Slot, TensorSpec};
 use crate::clock::Clock;
 use crate::detector::{Carry, Postprocess, Preprocess};
 use crate::record::{EndReason, Event, Phase, PhaseRecord};
-use crate::scenario::{Arrival, Overload, Release as Waiting};
+use crate::scenario::{Arrival, Batch, Overload, Release as Waiting};
 use crate::source::{Frame, Source};
 use crate::units::{Nanos, Stamp};
+use batched::run_batched;
 use finish::Finish;
 use frame_slot::FrameSlot;
+use parts::Parts;
 use prepare::Prepare;
 use submit::Submit;
 use threads::{Common, run_overlapped, run_serial};
@@ -62,6 +66,8 @@ pub struct Runner {
     pub postprocess: Option<Box<dyn Postprocess>>,
     /// The ring: as many as the tenant's depth.
     pub slots: Vec<Box<dyn Slot>>,
+    /// How several frames come into one of them; `None` where each has its own.
+    pub batching: Option<Batching>,
     /// Why it cannot run, where it could not be opened and the others go on without it.
     pub failed: Option<String>,
     /// What a watchdog sees of it.
@@ -86,6 +92,15 @@ pub struct Runner {
     pub seed: u64,
     /// What the backend is to tell of its frames when the run is over.
     pub late: Late,
+}
+
+/// Several frames in a slot.
+#[derive(Clone, Debug)]
+pub struct Batching {
+    /// How many, and how long one waits for the others.
+    pub batch: Batch,
+    /// The tensors of one frame that the host fills.
+    pub inputs: Vec<TensorSpec>,
 }
 
 /// Frames whose time per node a backend tells only when the run is over; see [`Runner::close`].
@@ -130,8 +145,21 @@ impl Runner {
             .map(|slot| FrameSlot {
                 slot,
                 carry: Carry::default(),
+                parts: None,
             })
             .collect();
+        let wait = self.batching.as_ref().map(|batching| batching.batch.wait);
+        if let Some(Batching { batch, inputs }) = &self.batching {
+            for place in &mut places {
+                match Parts::new(batch.size, inputs) {
+                    Ok(parts) => place.parts = Some(parts),
+                    Err(error) => {
+                        note(notes, clock.now(), &self.name, &error.to_string());
+                        self.failed = Some(error.to_string());
+                    }
+                }
+            }
+        }
         let name = self.name.clone();
         let mut nodes = NodeTotals::default();
         // The file has time per node of the measurement and of the baseline only.
@@ -207,9 +235,23 @@ impl Runner {
             clock,
             notes,
         };
-        let ended = match places.as_mut_slice() {
-            [] => Ok(EndReason::Failed),
-            [place] => run_serial(&mut prepare, &submit, &mut finish, place, front, back, common),
+        let ended = match (wait, places.as_mut_slice()) {
+            (_, []) => Ok(EndReason::Failed),
+            (Some(wait), _) => {
+                let (ended, came_back) = run_batched(
+                    &mut prepare,
+                    &submit,
+                    &mut finish,
+                    places,
+                    wait,
+                    front,
+                    back,
+                    common,
+                );
+                places = came_back;
+                ended
+            }
+            (None, [place]) => run_serial(&mut prepare, &submit, &mut finish, place, front, back, common),
             _ => {
                 let (ended, came_back) =
                     run_overlapped(&mut prepare, &submit, &mut finish, places, front, back, common);

@@ -200,6 +200,7 @@ impl ReleaseLine {
             input_size: 0,
             submission: None,
             captured: release.captured,
+            batch: None,
         }
     }
 

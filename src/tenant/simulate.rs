@@ -14,8 +14,8 @@ use super::plan::PhasePlan;
 use super::release_line::{Limits, ReleaseLine};
 use crate::backend::sim::device::Device;
 use crate::backend::sim::latency::Sampler;
-use crate::record::{EndReason, FrameRecord, Outcome, PhaseRecord, Stage};
-use crate::scenario::{Arrival, LatencyModel, Overload};
+use crate::record::{BatchPart, EndReason, FrameRecord, Outcome, PhaseRecord, Stage};
+use crate::scenario::{Arrival, Batch, LatencyModel, Overload};
 use crate::source::timeline::Timeline;
 use crate::units::{Nanos, Stamp};
 
@@ -32,8 +32,10 @@ pub struct SimTenant {
     pub overload: Overload,
     /// How long a response may take; `None` where nothing is promised.
     pub deadline: Option<Nanos>,
-    /// How many frames may be in flight at once.
+    /// How many inferences may be in flight at once.
     pub depth: usize,
+    /// Frames of one inference, whose latency is the model's whatever their number.
+    pub batch: Batch,
     /// Stop after this many frames.
     pub frames: Option<u64>,
     /// Seeds arrivals and latencies, with the phase.
@@ -48,11 +50,23 @@ struct State {
     spec: SimTenant,
     line: ReleaseLine,
     sampler: Sampler,
-    /// Submitted frames in order; the first is on the device if `running`.
+    /// Frames of the batches below, in order, and after them those of a batch that is not full yet.
     in_flight: VecDeque<FrameRecord>,
+    /// Submitted batches in order; the first is on the device if `running`.
+    batches: VecDeque<Submitted>,
+    /// Frames that wait for others to be submitted with, and since when the first does.
+    waiting: usize,
+    since: Stamp,
     running: Option<Stamp>,
     /// When its latest frame finished.
     latest: Stamp,
+}
+
+/// A batch between submission and result.
+#[derive(Clone, Copy, Debug)]
+struct Submitted {
+    frames: usize,
+    at: Stamp,
 }
 
 /// Runs one phase; hands every frame record to `record` in order of time and returns how it ended for each.
@@ -86,7 +100,10 @@ pub fn run(
                 ),
             ),
             sampler: Sampler::new(spec.model.clone(), plan.drawn_as.seed(spec.seed)),
-            in_flight: VecDeque::with_capacity(spec.depth),
+            in_flight: VecDeque::with_capacity(spec.depth * spec.batch.size),
+            batches: VecDeque::with_capacity(spec.depth),
+            waiting: 0,
+            since: plan.epoch,
             running: None,
             latest: plan.epoch,
             spec: spec.clone(),
@@ -115,11 +132,10 @@ pub fn run(
         }
         let release = states.iter().filter_map(|s| s.line.next_due()).min();
         let completion = device.next_completion();
-        let next = match (release, completion) {
-            (None, None) => break,
-            (Some(r), Some((c, _))) => r.min(c),
-            (Some(r), None) => r,
-            (None, Some((c, _))) => c,
+        let patience = states.iter().filter_map(State::waits_until).min();
+        let completion = completion.map(|(at, _)| at);
+        let Some(next) = [release, completion, patience].into_iter().flatten().min() else {
+            break;
         };
         now = next.max(now);
         device.advance_to(now);
@@ -173,9 +189,10 @@ fn pass_gate(order: Order, states: &mut [State], last: &mut Option<u16>, now: St
         .enumerate()
         .filter_map(|(place, state)| {
             let first = state.in_flight.front()?;
+            let batch = state.batches.front()?;
             let waiting = Waiting {
                 tenant: state.spec.tenant,
-                ticket: u64::try_from(first.started.0).unwrap_or(0),
+                ticket: u64::try_from(batch.at.0).unwrap_or(0),
                 due: first.deadline.map(|deadline| first.released + deadline),
             };
             Some((place, waiting))
@@ -190,34 +207,76 @@ fn pass_gate(order: Order, states: &mut [State], last: &mut Option<u16>, now: St
 }
 
 impl State {
-    /// Moves frames from the line into free slots of the ring.
+    /// Moves frames from the line into free slots of the ring, as many into one as have an inference together.
     fn submit(&mut self, now: Stamp, plan: &PhasePlan) {
-        while self.in_flight.len() < self.spec.depth.max(1) && now < plan.end {
+        while self.batches.len() < self.spec.depth.max(1) {
+            let none_left = self.fill(now, plan);
+            let is_full = self.waiting == self.spec.batch.size.max(1);
+            let is_over = self.waits_until().is_some_and(|until| until <= now);
+            if self.waiting == 0 || !(is_full || is_over || none_left) {
+                return;
+            }
+            self.batches.push_back(Submitted {
+                frames: std::mem::take(&mut self.waiting),
+                at: now,
+            });
+        }
+    }
+    /// Takes frames from the line until the batch is full; answers whether no other can come.
+    fn fill(&mut self, now: Stamp, plan: &PhasePlan) -> bool {
+        while self.waiting < self.spec.batch.size.max(1) {
+            if now >= plan.end {
+                return true;
+            }
             let release = match self.line.is_closed() {
                 true => self.line.release_now(now),
                 false => self.line.take(),
             };
-            let Some(release) = release else { return };
-            let submitted = with_content(release, self.line.record_of(release, now));
-            self.in_flight.push_back(submitted);
+            let Some(release) = release else {
+                return self.line.next_due().is_none();
+            };
+            let taken = with_content(release, self.line.record_of(release, now));
+            if self.waiting == 0 {
+                self.since = now;
+            }
+            self.in_flight.push_back(taken);
+            self.waiting += 1;
         }
+        false
     }
-    /// Starts the oldest submitted frame if this tenant's stream is idle.
+    /// When a batch that is not full is submitted all the same; `None` without one, or where it may wait for ever.
+    fn waits_until(&self) -> Option<Stamp> {
+        let wait = self.spec.batch.wait.filter(|_| self.waiting > 0)?;
+        Some(self.since + wait)
+    }
+    /// Starts the oldest submitted batch if this tenant's stream is idle.
     fn start(&mut self, place: usize, now: Stamp, device: &mut Device) {
-        if self.running.is_none() && !self.in_flight.is_empty() {
+        if self.running.is_none() && !self.batches.is_empty() {
             device.start(place, self.sampler.draw());
             self.running = Some(now);
         }
     }
     fn complete(&mut self, now: Stamp, record: &mut impl FnMut(&FrameRecord)) {
-        let (Some(began), Some(mut done)) = (self.running.take(), self.in_flight.pop_front()) else {
+        let (Some(began), Some(batch)) = (self.running.take(), self.batches.pop_front()) else {
             return;
         };
-        done.stages[Stage::Queue as usize] = Some(began - done.started);
-        done.stages[Stage::Compute as usize] = Some(now - began);
-        done.finished = now;
+        let first = self.in_flight.front().map_or(0, |first| first.sequence);
+        for _ in 0..batch.frames {
+            let Some(mut done) = self.in_flight.pop_front() else {
+                return;
+            };
+            done.stages[Stage::Queue as usize] = Some(began - done.started);
+            done.stages[Stage::Compute as usize] = Some(now - began);
+            done.finished = now;
+            if !self.spec.batch.is_single() {
+                done.batch = Some(BatchPart {
+                    first,
+                    items: batch.frames as u32,
+                });
+            }
+            record(&done);
+        }
         self.latest = now;
-        record(&done);
     }
 }
 
@@ -260,6 +319,7 @@ mod tests {
             overload: Overload::Queue { capacity: 1000 },
             deadline: None,
             depth: 1,
+            batch: Batch::default(),
             frames: None,
             seed: 1,
             timeline: None,
@@ -282,6 +342,97 @@ mod tests {
             all.iter()
                 .all(|r| r.response() == Nanos::from_millis(5) && r.queueing() == Nanos::ZERO)
         );
+    }
+
+    fn batched(size: usize, wait_ms: Option<i64>, hz: f64) -> SimTenant {
+        SimTenant {
+            batch: Batch {
+                size,
+                wait: wait_ms.map(Nanos::from_millis),
+            },
+            ..tenant(0, 5, hz)
+        }
+    }
+
+    #[test]
+    fn frames_of_a_batch_finish_together_and_each_is_charged_from_its_own_release() {
+        let all = frames(&[batched(4, None, 100.0)], 1.0, 1_000);
+        assert_eq!(all.len(), 100);
+        for (n, frame) in all.iter().enumerate() {
+            // The last of four does not wait; the first waits three periods of 10 ms.
+            let waited = Nanos::from_millis(10 * (3 - n as i64 % 4));
+            assert_eq!(frame.stages[Stage::Queue as usize], Some(waited));
+            assert_eq!(frame.stages[Stage::Compute as usize], Some(Nanos::from_millis(5)));
+            assert_eq!(frame.response(), waited + Nanos::from_millis(5));
+            let first = (n as u64 / 4) * 4;
+            assert_eq!(frame.batch, Some(BatchPart { first, items: 4 }));
+        }
+    }
+
+    #[test]
+    fn a_frame_waits_for_others_no_longer_than_it_may() {
+        // At 0, 10, 20 ms …: after 15 ms two are there.
+        let all = frames(&[batched(4, Some(15), 100.0)], 1.0, 1_000);
+        assert!(all.iter().all(|frame| frame.outcome == Outcome::Completed));
+        assert!(
+            all.iter()
+                .all(|frame| frame.batch.is_some_and(|batch| batch.items == 2))
+        );
+        let longest = all
+            .iter()
+            .filter_map(|frame| frame.stages[Stage::Queue as usize])
+            .max();
+        assert_eq!(longest, Some(Nanos::from_millis(15)));
+        // Who does not wait at all has a batch only of what is there.
+        let all = frames(&[batched(4, Some(0), 100.0)], 1.0, 1_000);
+        assert!(all.iter().all(|frame| frame.response() == Nanos::from_millis(5)));
+    }
+
+    #[test]
+    fn a_backlog_is_served_in_batches_and_the_last_one_is_as_large_as_it_is() {
+        // 5 ms a batch and a frame a millisecond: without batches four of five would wait for ever.
+        let all = frames(&[batched(5, Some(0), 1_000.0)], 1.0, 98);
+        assert!(all.iter().all(|frame| frame.outcome == Outcome::Completed));
+        assert!(all.iter().all(|frame| frame.response() <= Nanos::from_millis(10)));
+        let few = frames(
+            &[SimTenant {
+                frames: Some(6),
+                ..batched(4, None, 100.0)
+            }],
+            1.0,
+            1_000,
+        );
+        let items: Vec<u32> = few
+            .iter()
+            .filter_map(|frame| frame.batch)
+            .map(|batch| batch.items)
+            .collect();
+        assert_eq!(items, [4, 4, 4, 4, 2, 2]);
+        let closed = SimTenant {
+            arrival: Arrival::Closed,
+            frames: Some(8),
+            ..batched(4, None, 1.0)
+        };
+        let all = frames(&[closed], 1.0, 1_000);
+        assert_eq!(all.len(), 8);
+        assert!(
+            all.iter().all(|frame| frame.response() == Nanos::from_millis(5)),
+            "the closed loop fills it at once"
+        );
+    }
+
+    #[test]
+    fn a_batch_of_one_is_no_batch() {
+        let single = frames(&[tenant(0, 15, 100.0)], 1.0, 1_000);
+        let batched = frames(
+            &[batched(1, None, 100.0)].map(|one| SimTenant {
+                model: LatencyModel::Fixed(Nanos::from_millis(15)),
+                ..one
+            }),
+            1.0,
+            1_000,
+        );
+        assert_eq!(single, batched);
     }
 
     #[test]

@@ -168,6 +168,7 @@ impl Trial {
             preprocess: None,
             postprocess: None,
             slots,
+            batching: None,
             failed: None,
             watched: Default::default(),
             gate: None,

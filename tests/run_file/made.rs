@@ -7,11 +7,11 @@ use jetlag::record::activity::{
     Direction, Interface, MemoryKind, OnStream, Owner, TracedDevice, WaitKind, Work,
 };
 use jetlag::record::{
-    APPLICATION_BACKEND, Activity, ActivityBatch, ApplicationTenant, Averaging, Covariance, Definition,
-    DetectionsRecord, Device, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, Launch, LogRecord,
-    Manifest, Measurand, NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Part, Phase, PhaseRecord,
-    PhaseSpec, Quantity, RailRole, RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, Sampled,
-    SignalRecord, Subject, Submission, SweptRate, TenantManifest, TraceRecord, WindowRecord,
+    APPLICATION_BACKEND, Activity, ActivityBatch, ApplicationTenant, Averaging, BatchPart, Covariance,
+    Definition, DetectionsRecord, Device, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, Launch,
+    LogRecord, Manifest, Measurand, NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Part, Phase,
+    PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord,
+    Sampled, SignalRecord, Subject, Submission, SweptRate, TenantManifest, TraceRecord, WindowRecord,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, LatencyModel, Overload, Release, Scenario,
@@ -116,6 +116,7 @@ fn tenant(name: &str) -> Tenant {
         overload: Overload::DropOldest { queue: 2 },
         priority: 0,
         depth: 1,
+        batch: Default::default(),
         cpus: vec![],
         record_detections: true,
         frames: None,
@@ -162,6 +163,10 @@ pub(crate) fn frame(tenant: u16, n: u64) -> FrameRecord {
             in_compute: n.is_multiple_of(2).then(|| Nanos(up_to(5_000_000))),
         }),
         captured: (tenant == 1).then(|| released - Nanos(2_000_000)),
+        batch: (tenant == 1).then_some(BatchPart {
+            first: n / 4 * 4,
+            items: 4,
+        }),
     }
 }
 

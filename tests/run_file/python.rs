@@ -76,6 +76,8 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                 "submission_ns": ns(r.submission.map(|s| s.took)),
                 "submission_in_compute_ns": ns(r.submission.and_then(|s| s.in_compute)),
                 "captured_ns": r.captured.map_or(-1, |at| at.0),
+                "batch_first": r.batch.map_or(0, |batch| batch.first),
+                "batch_items": r.batch.map_or(0, |batch| batch.items),
             });
             merge(&mut fields, number);
             (format!("/jetlag/{}/{what}", tenant(r.tenant)), r.finished, fields)

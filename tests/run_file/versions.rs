@@ -52,6 +52,7 @@ fn the_records_of_all_versions_stay_readable() {
             }
             before_1_9(event, minor);
             before_1_10(event, minor);
+            before_1_11(event, minor);
         }
         assert_eq!(got, wanted, "{name}");
         assert_eq!(reader.completeness(), Completeness::Whole, "{name}");
@@ -74,6 +75,15 @@ fn before_1_10(event: &mut Event, minor: u32) {
         && minor < 10
     {
         found.detections.iter_mut().for_each(|one| one.velocity = None);
+    }
+}
+
+/// Version 1.10 knew no batches.
+fn before_1_11(event: &mut Event, minor: u32) {
+    if let Event::Frame(frame) = event
+        && minor < 11
+    {
+        frame.batch = None;
     }
 }
 
@@ -105,6 +115,7 @@ fn a_record_without_a_scenario_has_a_name_and_what_the_application_said() {
         wanted.iter_mut().for_each(|event| {
             before_1_9(event, minor);
             before_1_10(event, minor);
+            before_1_11(event, minor);
         });
         assert_eq!(got, wanted);
         assert_eq!(reader.completeness(), Completeness::Whole);

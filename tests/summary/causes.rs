@@ -159,6 +159,7 @@ impl World {
                 overload: Overload::Queue { capacity: 1000 },
                 deadline: None,
                 depth: 1,
+                batch: Default::default(),
                 frames: None,
                 seed: self.random.next_u64(),
                 timeline: None,

@@ -46,6 +46,7 @@ fn simulated(manifest: &Manifest, median: Nanos, sigma: f64, seed: u64) -> RunSa
         overload: tenant.overload,
         deadline: tenant.deadline,
         depth: 1,
+        batch: Default::default(),
         frames: None,
         seed,
         timeline: None,

@@ -224,6 +224,7 @@ impl World {
                 overload: tenant.overload,
                 deadline: tenant.deadline,
                 depth: tenant.depth,
+                batch: Default::default(),
                 frames: None,
                 seed: seed * 8 + u64::from(place),
                 timeline: None,

@@ -36,6 +36,7 @@ pub(crate) fn sim(tenant: u16, model: LatencyModel, arrival: Arrival, seed: u64)
         overload: Overload::Queue { capacity: 1000 },
         deadline: None,
         depth: 1,
+        batch: Default::default(),
         frames: None,
         seed,
         timeline: None,

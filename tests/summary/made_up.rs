@@ -46,6 +46,7 @@ pub(crate) fn tenant(name: &str, hz: f64, deadline_ms: f64) -> Tenant {
         overload: Overload::DropOldest { queue: 2 },
         priority: 0,
         depth: 1,
+        batch: Default::default(),
         cpus: Vec::new(),
         record_detections: true,
         gpu: Default::default(),

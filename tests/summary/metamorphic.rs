@@ -41,6 +41,7 @@ fn run(seed: u64) -> (Manifest, Vec<Event>) {
         overload: Overload::DropOldest { queue: 2 },
         deadline: Some(ms(if tenant == 0 { 40.0 } else { 60.0 })),
         depth: 1,
+        batch: Default::default(),
         frames: None,
         seed: seed * 64 + phase * 8 + u64::from(tenant),
         timeline: None,

@@ -98,6 +98,17 @@ pub struct FrameRecord {
     /// When its content was captured, on the clock of the run; `None` where the releases do not follow a recording's time,
     /// and in files before version 1.9.
     pub captured: Option<Stamp>,
+    /// The batch in which it was inferred; `None` where each frame has an inference of its own, and in files before version 1.11.
+    pub batch: Option<BatchPart>,
+}
+
+/// A frame's part in an inference of several frames. All of them have the stages of that inference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchPart {
+    /// [`FrameRecord::sequence`] of the batch's first frame, by which its frames know each other.
+    pub first: u64,
+    /// Frames in it; fewer than the scenario's `batch` where no more came in time.
+    pub items: u32,
 }
 
 /// How the host submitted a frame's work to a device.
@@ -145,6 +156,7 @@ impl FrameRecord {
             input_size: 0,
             submission: None,
             captured: None,
+            batch: None,
         }
     }
 

@@ -53,7 +53,7 @@ pub use activity::{Activity, ActivityBatch, Definition, Launch, TraceRecord, Tra
 pub use cdr::CdrError;
 pub use device::Device;
 pub use event::{Covariance, Event, Finding, LogRecord, NOT_STARTED, NOT_TRACED, NodeRecord, RangeRecord};
-pub use frame::{DetectionsRecord, FrameRecord, NO_CONTENT, Outcome, Stage, Submission};
+pub use frame::{BatchPart, DetectionsRecord, FrameRecord, NO_CONTENT, Outcome, Stage, Submission};
 pub use manifest::{
     APPLICATION_BACKEND, ApplicationTenant, Manifest, NetworkManifest, PROCESSES_FACT, QUEUES_FACT, StartUp,
     Subject, TRACED_FACT, TenantManifest, UnknownWord,

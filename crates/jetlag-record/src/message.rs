@@ -10,9 +10,9 @@ use crate::detection::{Box2d, Box3d, Detection, Place};
 use crate::schema::MessageKind;
 use crate::units::{Nanos, Stamp};
 use crate::{
-    Averaging, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord, Measurand,
-    NodeRecord, Outcome, Part, Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord, SampleRecord,
-    Sampled, SignalRecord, Submission, SweptRate, WindowRecord,
+    Averaging, BatchPart, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord,
+    Measurand, NodeRecord, Outcome, Part, Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord,
+    SampleRecord, Sampled, SignalRecord, Submission, SweptRate, WindowRecord,
 };
 
 /// "Not measured" in a field of whole nanoseconds.
@@ -57,6 +57,8 @@ pub(super) fn encode_frame(out: &mut Vec<u8>, unix_ns: u64, r: &FrameRecord) {
         r.submission.and_then(|submission| submission.in_compute),
     ));
     e.i64(r.captured.map_or(NOT_MEASURED, |captured| captured.0));
+    e.u64(r.batch.map_or(0, |batch| batch.first));
+    e.u32(r.batch.map_or(0, |batch| batch.items));
 }
 
 #[inline]
@@ -97,6 +99,7 @@ fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
         warmup: d.bool()?,
         submission: None,
         captured: None,
+        batch: None,
     };
     read_number(&mut d, &mut record.phase)?;
     // Before version 1.5 a message ends here.
@@ -107,6 +110,11 @@ fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
     // And before version 1.9 here.
     if !d.at_end() {
         record.captured = read_optional(&mut d)?.map(|since| Stamp(since.0));
+    }
+    // And before version 1.11 here.
+    if !d.at_end() {
+        let (first, items) = (d.u64()?, d.u32()?);
+        record.batch = (items > 0).then_some(BatchPart { first, items });
     }
     Ok(record)
 }

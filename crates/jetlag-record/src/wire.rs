@@ -239,9 +239,9 @@ mod tests {
     use crate::detection::{Box2d, Box3d, Detection, Place};
     use crate::units::{Nanos, Stamp};
     use crate::{
-        Averaging, Covariance, EndReason, Finding, LogRecord, Measurand, NodeRecord, Outcome, Part, Phase,
-        PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord, SampleRecord, SignalRecord, Submission,
-        SweptRate, WindowRecord,
+        Averaging, BatchPart, Covariance, EndReason, Finding, LogRecord, Measurand, NodeRecord, Outcome,
+        Part, Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord, SampleRecord, SignalRecord,
+        Submission, SweptRate, WindowRecord,
     };
 
     fn log() -> Event {
@@ -317,6 +317,7 @@ mod tests {
             input_size: 12,
             submission,
             captured: submission.map(|_| Stamp(13)),
+            batch: submission.map(|_| BatchPart { first: 1, items: 2 }),
         })
     }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::VideoError;
+use crate::outlet::Outlet;
 use crate::pipe::{Pipe, Stop};
 use crate::program::{Guard, Launch, find};
 
@@ -29,6 +30,37 @@ pub(crate) fn start(
     patience: Duration,
     stop: Stop,
 ) -> Result<(Running, Pipe), VideoError> {
+    let mut running = spawn(launch, guard, Stdio::null(), Stdio::piped())?;
+    let not_started = |error| not_started(launch, error);
+    let Some(out) = running.0.stdout.take() else {
+        return Err(not_started(std::io::ErrorKind::BrokenPipe.into()));
+    };
+    let err = running.0.stderr.take();
+    let pipe = Pipe::new(out, err, patience, stop).map_err(not_started)?;
+    Ok((running, pipe))
+}
+
+/// Starts a program that is written to; answers it and where to.
+///
+/// # Errors
+/// It is not there, or the system does not start it.
+pub(crate) fn start_writing(
+    launch: &Launch,
+    guard: Option<&Guard>,
+    patience: Duration,
+    stop: Stop,
+) -> Result<(Running, Outlet), VideoError> {
+    let mut running = spawn(launch, guard, Stdio::piped(), Stdio::null())?;
+    let not_started = |error| not_started(launch, error);
+    let Some(to) = running.0.stdin.take() else {
+        return Err(not_started(std::io::ErrorKind::BrokenPipe.into()));
+    };
+    let err = running.0.stderr.take();
+    let outlet = Outlet::new(to, err, patience, stop).map_err(not_started)?;
+    Ok((running, outlet))
+}
+
+fn spawn(launch: &Launch, guard: Option<&Guard>, input: Stdio, output: Stdio) -> Result<Running, VideoError> {
     let program = find(&launch.program)?;
     let mut command = match guard {
         Some(guard) => {
@@ -38,26 +70,22 @@ pub(crate) fn start(
         }
         None => Command::new(&program),
     };
-    let not_started = |error| VideoError::NotStarted {
-        program: launch.name(),
-        error,
-    };
     let child = command
         .args(&launch.arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
+        .stdin(input)
+        .stdout(output)
         .stderr(Stdio::piped())
         // Ctrl-C is for us, and what a program has started ends with it.
         .process_group(0)
-        .spawn()
-        .map_err(not_started)?;
-    let mut running = Running(child);
-    let Some(out) = running.0.stdout.take() else {
-        return Err(not_started(std::io::ErrorKind::BrokenPipe.into()));
-    };
-    let err = running.0.stderr.take();
-    let pipe = Pipe::new(out, err, patience, stop).map_err(not_started)?;
-    Ok((running, pipe))
+        .spawn();
+    child.map(Running).map_err(|error| not_started(launch, error))
+}
+
+fn not_started(launch: &Launch, error: std::io::Error) -> VideoError {
+    VideoError::NotStarted {
+        program: launch.name(),
+        error,
+    }
 }
 
 impl Running {
@@ -68,11 +96,14 @@ impl Running {
 
     /// How one that wrote its last has ended: `None` if well.
     pub(crate) fn ended(&mut self) -> Option<String> {
-        match self.wait(LINGERS) {
-            Some(status) if status.success() => None,
-            Some(status) => Some(status.to_string()),
-            None => Some("its output, and not itself".to_owned()),
-        }
+        self.ended_within(LINGERS)
+            .unwrap_or_else(|| Some("its output, and not itself".to_owned()))
+    }
+
+    /// How it has ended within this time: `None` if it goes on, and none within if it ended well.
+    pub(crate) fn ended_within(&mut self, longest: Duration) -> Option<Option<String>> {
+        let status = self.wait(longest)?;
+        Some((!status.success()).then(|| status.to_string()))
     }
 
     fn wait(&mut self, longest: Duration) -> Option<std::process::ExitStatus> {

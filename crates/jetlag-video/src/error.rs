@@ -72,7 +72,7 @@ pub enum VideoError {
         most: u64,
     },
     /// An image is of another size than those before.
-    #[error("frame {frame} has {found} bytes, and an image of {size} has {}: its images change their size in the middle", size.bytes())]
+    #[error("frame {frame} has {found} bytes, and an image of {size} has {}: the images change their size in the middle", size.bytes())]
     OtherSize {
         /// Number of the frame, from 0.
         frame: u64,
@@ -102,6 +102,46 @@ pub enum VideoError {
         program: String,
         /// What is wrong.
         problem: Nut,
+    },
+    /// What takes frames has ended.
+    #[error(
+        "{program} ended ({how}) when it had been given {frames} frames{}",
+        after_colon(said)
+    )]
+    TakesNoMore {
+        /// Its name.
+        program: String,
+        /// Its exit status or the signal that ended it.
+        how: String,
+        /// Frames that it was given.
+        frames: u64,
+        /// Its last words.
+        said: String,
+    },
+    /// What takes frames stands still.
+    #[error("{program} took nothing for {} s, after {frames} frames{}", patience.as_secs(), after_colon(said))]
+    TakesNothing {
+        /// Its name.
+        program: String,
+        /// How long it was waited for.
+        patience: Duration,
+        /// Frames that it was given.
+        frames: u64,
+        /// Its last words.
+        said: String,
+    },
+    /// ffmpeg was built without it.
+    #[error(
+        "this {program} has no encoder `{encoder}`; `ffmpeg -encoders` lists those that it has{}",
+        such_as(has)
+    )]
+    NoEncoder {
+        /// Its name.
+        program: String,
+        /// What was asked for.
+        encoder: String,
+        /// Some that it has.
+        has: Vec<String>,
     },
     /// A file without video.
     #[error("{} has no video that ffprobe can read{}", path.display(), after_colon(said))]
@@ -163,6 +203,13 @@ fn after_colon(said: &str) -> String {
     match said {
         "" => String::new(),
         said => format!(": {said}"),
+    }
+}
+
+fn such_as(has: &[String]) -> String {
+    match has {
+        [] => String::new(),
+        has => format!(", such as {}", has.join(", ")),
     }
 }
 

@@ -16,6 +16,8 @@ pub struct Ffmpeg {
     program: PathBuf,
     /// Since version 4.4 it can be told to leave images as large as they are that change their size in the middle.
     has_autoscale: bool,
+    /// Since version 5.1 the option that keeps frames as they come is called otherwise, and later the old name went.
+    has_fps_mode: bool,
 }
 
 /// A camera as ffmpeg opens it, with Video4Linux.
@@ -67,14 +69,16 @@ impl Ffmpeg {
     /// There is none, or it says nothing.
     pub fn at(program: &Path, guard: Option<&Guard>, reading: &Reading) -> Result<Ffmpeg, VideoError> {
         let ask = Launch::of(program).with(["-hide_banner", "-h", "long"]);
-        let mut has_autoscale = false;
+        let (mut has_autoscale, mut has_fps_mode) = (false, false);
         lines(&ask, guard, reading, |line| {
             has_autoscale |= line.trim_start().starts_with("-autoscale");
+            has_fps_mode |= line.trim_start().starts_with("-fps_mode");
             true
         })?;
         Ok(Ffmpeg {
             program: program.to_owned(),
             has_autoscale,
+            has_fps_mode,
         })
     }
 
@@ -116,6 +120,75 @@ impl Ffmpeg {
         self.nut(launch.with(["-map", "0:v:0"]))
     }
 
+    /// The first of these encoders that this ffmpeg was built with.
+    ///
+    /// # Errors
+    /// It has none of them, or says nothing.
+    pub fn encoder<'a>(
+        &self,
+        wanted: &[&'a str],
+        guard: Option<&Guard>,
+        reading: &Reading,
+    ) -> Result<&'a str, VideoError> {
+        let ask = Launch::of(&self.program).with(["-hide_banner", "-v", "error", "-encoders"]);
+        let mut video = Vec::new();
+        lines(&ask, guard, reading, |line| {
+            video.extend(video_encoder(line));
+            true
+        })?;
+        let found = wanted
+            .iter()
+            .find(|wanted| video.iter().any(|name| name == **wanted));
+        found.copied().ok_or_else(|| VideoError::NoEncoder {
+            program: ask.name(),
+            encoder: wanted.join("` or `"),
+            has: video
+                .into_iter()
+                .filter(|name| {
+                    ["264", "265", "mpeg4", "vp9"]
+                        .iter()
+                        .any(|known| name.contains(known))
+                })
+                .take(6)
+                .collect(),
+        })
+    }
+
+    /// Takes frames of this size in NUT from a pipe, and makes a file of them that is there already or not. They keep their times.
+    pub fn encode(&self, to: &Path, encoder: &str, size: Size) -> Launch {
+        let mut launch = self
+            .quiet()
+            .with(["-y", "-f", "nut", "-i", "pipe:0", "-map", "0:v:0"]);
+        // Colours at half the resolution need sides of an even number of pixels.
+        if size.width() % 2 + size.height() % 2 > 0 {
+            launch = launch.with(["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"]);
+        }
+        // MPEG-4 part 2 cannot count finer.
+        let tick = match encoder.contains("mpeg4") {
+            true => "1/60000",
+            false => "1/1000000",
+        };
+        // Else frames are repeated until the rate is constant, which is a million a second here.
+        let as_they_come = match self.has_fps_mode {
+            true => "-fps_mode",
+            false => "-vsync",
+        };
+        let mut file = OsString::from("file:");
+        file.push(to);
+        launch
+            .with([
+                "-an",
+                "-c:v",
+                encoder,
+                "-pix_fmt",
+                "yuv420p",
+                "-enc_time_base",
+                tick,
+            ])
+            .with([as_they_come, "passthrough"])
+            .with([file])
+    }
+
     fn quiet(&self) -> Launch {
         Launch::of(&self.program).with(QUIET)
     }
@@ -127,6 +200,13 @@ impl Ffmpeg {
         };
         launch.with(NUT).with(["pipe:1"])
     }
+}
+
+/// The name in a line of ffmpeg's list of encoders, such as ` V....D libx264   libx264 H.264 (codec h264)`.
+fn video_encoder(line: &str) -> Option<String> {
+    let mut words = line.split_whitespace();
+    let (flags, name) = (words.next()?, words.next()?);
+    (flags.len() == 6 && flags.starts_with('V') && name != "=").then(|| name.to_owned())
 }
 
 #[cfg(test)]
@@ -142,6 +222,7 @@ mod tests {
         Ffmpeg {
             program: "ffmpeg".into(),
             has_autoscale,
+            has_fps_mode: has_autoscale,
         }
     }
 
@@ -166,6 +247,33 @@ mod tests {
         );
         let old = ffmpeg(false).file(Path::new("a.mp4"), &facts, None);
         assert!(!written(&old).contains("autoscale") && !written(&old).contains("-c:v h264"));
+    }
+
+    #[test]
+    fn an_encoder_takes_frames_with_their_times_and_writes_one_file() {
+        let size = |width, height| Size::new(width, height).unwrap();
+        let even = ffmpeg(true).encode(Path::new("-a b.mp4"), "libx264", size(4, 2));
+        assert_eq!(
+            written(&even),
+            "-hide_banner -nostdin -v error -y -f nut -i pipe:0 -map 0:v:0 -an -c:v libx264 -pix_fmt yuv420p -enc_time_base 1/1000000 \
+             -fps_mode passthrough file:-a b.mp4"
+        );
+        let odd = written(&ffmpeg(false).encode(Path::new("a.mp4"), "mpeg4", size(5, 2)));
+        assert!(
+            odd.contains("-vf pad=ceil(iw/2)*2:ceil(ih/2)*2 ")
+                && odd.ends_with("1/60000 -vsync passthrough file:a.mp4"),
+            "{odd}"
+        );
+    }
+
+    #[test]
+    fn encoders_are_found_in_the_list() {
+        let found = |line| video_encoder(line);
+        let libx264 = " V....D libx264              libx264 H.264 / AVC (codec h264)";
+        assert_eq!(found(libx264).as_deref(), Some("libx264"));
+        for other in [" V..... = Video", " A....D aac  AAC", "Encoders:", " ------", ""] {
+            assert_eq!(found(other), None, "{other}");
+        }
     }
 
     #[test]

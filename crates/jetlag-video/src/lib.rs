@@ -3,6 +3,7 @@
 //! - [`probe`]: what a video is, and when each of its frames is to be shown, asked of ffprobe before anything is decoded.
 //! - [`Ffmpeg`]: the argument lists with which ffmpeg decodes a file or takes the frames of a device. There is no shell anywhere.
 //! - [`Frames`]: starts such a program and reads its frames, one after another, into the caller's buffer.
+//! - [`Encoder`]: the other way round: starts ffmpeg and gives it frames with their times, of which it makes a file.
 //!
 //! # Where the times come from
 //! A pipe of bare pixels has no times. So ffmpeg is made to write NUT, its own container, whose frames carry their time and their
@@ -21,17 +22,20 @@
 //! [`Stop::now`]. The last lines that it writes to stderr are kept for the error that tells its end.
 
 mod child;
+mod encode;
 mod error;
 mod ffmpeg;
 mod frames;
 mod input;
 mod nut;
+mod outlet;
 mod pipe;
 mod probe;
 mod program;
 mod said;
 mod size;
 
+pub use encode::{Encoder, Writing};
 pub use error::{Nut, VideoError};
 pub use ffmpeg::{Device, Ffmpeg};
 pub use frames::{Frames, Layout, Reading, Shown};

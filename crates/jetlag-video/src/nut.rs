@@ -6,6 +6,8 @@
 //! Numbers (`v` in the specification) have 7 bits in a byte, the most significant first. Most of a frame's header is said once for
 //! all of them, in a table with an entry for each value of its first byte.
 
+pub(crate) mod write;
+
 use std::io::{Error, ErrorKind, Read};
 
 use crate::error::Nut as Problem;

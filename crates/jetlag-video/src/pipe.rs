@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::said::Said;
 
 /// Longest wait without a look at the stop flag.
-const LOOK: Duration = Duration::from_millis(50);
+pub(crate) const LOOK: Duration = Duration::from_millis(50);
 
 /// Ends the reading of frames from another thread, at the latest after 50 ms.
 #[derive(Clone, Debug, Default)]
@@ -62,16 +62,7 @@ impl Pipe {
 
     /// Takes in what was written to stderr.
     pub(crate) fn listen(&mut self) {
-        let mut bytes = [0; 1024];
-        while let Some(err) = &mut self.err {
-            match err.read(&mut bytes) {
-                Ok(0) => self.err = None,
-                Ok(read) => self.said.add(&bytes[..read]),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(_) => self.err = None,
-            }
-        }
+        listen(&mut self.err, &mut self.said);
     }
 
     /// Waits for a moment, until either has something.
@@ -99,6 +90,20 @@ impl Pipe {
             self.listen();
         }
         Ok(())
+    }
+}
+
+/// Takes in what a program has written to stderr; `None` from its end on.
+pub(crate) fn listen(from: &mut Option<ChildStderr>, said: &mut Said) {
+    let mut bytes = [0; 1024];
+    while let Some(err) = from {
+        match err.read(&mut bytes) {
+            Ok(0) => *from = None,
+            Ok(read) => said.add(&bytes[..read]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+            Err(_) => *from = None,
+        }
     }
 }
 

@@ -27,6 +27,8 @@ pub struct VideoFacts {
     ticks: Vec<i64>,
     /// A tick in seconds, as a fraction.
     tick: (u32, u32),
+    /// Frames that the file's head counts and that are not in it.
+    missing: usize,
 }
 
 impl VideoFacts {
@@ -38,6 +40,7 @@ impl VideoFacts {
             size,
             ticks,
             tick,
+            missing: 0,
         }
     }
 
@@ -50,6 +53,11 @@ impl VideoFacts {
     /// other way round.
     pub fn size(&self) -> Size {
         self.size
+    }
+
+    /// How many more frames the file's head counts: a file that was cut off. 0 also where the head does not count them.
+    pub fn missing(&self) -> usize {
+        self.missing
     }
 
     /// How many frames it has.
@@ -120,7 +128,7 @@ pub fn probe(
 }
 
 fn question(ffprobe: &Path, path: &Path) -> Launch {
-    let entries = "stream=codec_name,width,height,time_base:packet=pts,flags";
+    let entries = "stream=codec_name,width,height,time_base,nb_frames:packet=pts,flags";
     Launch::of(ffprobe)
         .with(["-hide_banner", "-v", "error", "-select_streams", "V:0"])
         .with(["-show_entries", entries, "-of", "compact"])
@@ -134,6 +142,9 @@ struct Answer {
     size: Option<Size>,
     tick: Option<(u32, u32)>,
     ticks: Vec<i64>,
+    /// Packets that came, and those that the head counts, where it does.
+    packets: usize,
+    counted: Option<usize>,
     /// A frame has no time.
     is_timeless: bool,
     /// There are frames.
@@ -152,6 +163,7 @@ impl Answer {
         };
         match kind {
             "packet" => {
+                self.packets += 1;
                 // Needed for decoding, and not shown.
                 let is_hidden = field("flags").is_some_and(|flags| flags.contains('D'));
                 if !is_hidden {
@@ -165,6 +177,7 @@ impl Answer {
                     .zip(whole("height"))
                     .and_then(|(w, h)| Size::new(w, h));
                 self.tick = field("time_base").and_then(fraction);
+                self.counted = field("nb_frames").and_then(|value| value.parse().ok());
             }
             _ => {}
         }
@@ -182,7 +195,13 @@ impl Answer {
     fn facts(self) -> Option<VideoFacts> {
         let tick = self.tick.filter(|_| self.has_some)?;
         let codec = self.codec.unwrap_or_else(|| "unknown".to_owned());
-        Some(VideoFacts::new(codec, self.size?, self.ticks, tick))
+        let missing = self
+            .counted
+            .map_or(0, |counted| counted.saturating_sub(self.packets));
+        Some(VideoFacts {
+            missing,
+            ..VideoFacts::new(codec, self.size?, self.ticks, tick)
+        })
     }
 }
 

@@ -17,6 +17,7 @@ mod gate;
 mod kitti;
 #[cfg(feature = "recordings")]
 mod nuscenes;
+mod pictures;
 mod view;
 
 use std::path::Path;
@@ -32,6 +33,7 @@ use crate::scenario::SourceSpec;
 use answers::{Answer, Answers};
 pub(super) use export::export;
 use gate::Gate;
+pub(super) use pictures::pictures;
 pub(super) use view::view;
 
 /// What a tenant's answers were held against.

@@ -15,7 +15,7 @@ use crate::commands::outcome::{Outcome, WrongUse};
 use crate::commands::output::print;
 use crate::detector::Place;
 use crate::source::recordings::Opened;
-use crate::source::{Content, Frame};
+use crate::source::{Content, Frame, Source};
 
 /// Pixels along the longer side of a sweep seen from above.
 const ABOVE: usize = 1000;
@@ -102,28 +102,39 @@ fn pick(answers: &Answers, number: u64) -> Result<&Answer, WrongUse> {
 
 /// The frame's image or sweep, read again from its source.
 fn content(answers: &Answers, answer: &Answer) -> anyhow::Result<Frame> {
-    if answers.source.is_live() {
-        return Err(
-            WrongUse("a camera's images are not kept, so there is nothing to draw on".to_owned()).into(),
-        );
-    }
-    let mut opened = Opened::guarded_by(std::env::current_exe().ok());
-    let mut source = opening::source(&answers.source, &mut opened).map_err(WrongUse::because)?;
+    let mut source = source(answers)?;
     let wanted = answer.content.unwrap_or_default();
     source.skip(wanted).map_err(WrongUse::because)?;
     let mut frame = Frame::default();
-    if !source.acquire(&mut frame)? || frame.index != wanted {
+    next(source.as_mut(), wanted, &mut frame)?;
+    Ok(frame)
+}
+
+/// Reads the frame that comes next, which is to be this one.
+pub(super) fn next(source: &mut dyn Source, wanted: u64, frame: &mut Frame) -> anyhow::Result<()> {
+    if !source.acquire(frame)? || frame.index != wanted {
         return Err(WrongUse(format!(
             "{} has no frame {wanted} any more",
             source.info().description
         ))
         .into());
     }
-    source.decode(&mut frame)?;
-    Ok(frame)
+    source.decode(frame)?;
+    Ok(())
 }
 
-fn picture(frame: &Frame, marks: &[Mark<'_>]) -> anyhow::Result<Picture> {
+/// The tenant's source, to be read again.
+pub(super) fn source(answers: &Answers) -> anyhow::Result<Box<dyn Source>> {
+    if answers.source.is_live() {
+        return Err(
+            WrongUse("a camera's images are not kept, so there is nothing to draw on".to_owned()).into(),
+        );
+    }
+    let mut opened = Opened::guarded_by(std::env::current_exe().ok());
+    Ok(opening::source(&answers.source, &mut opened).map_err(WrongUse::because)?)
+}
+
+pub(super) fn picture(frame: &Frame, marks: &[Mark<'_>]) -> anyhow::Result<Picture> {
     Ok(match frame.content() {
         Content::Image(image) => {
             let mut picture = Picture {
@@ -158,20 +169,25 @@ pub(super) struct Known {
     pub(super) place: Place,
 }
 
-fn truth(answers: &Answers, answer: &Answer, data: Option<&Path>) -> Vec<Known> {
-    let known = dataset(answers, data).and_then(|dataset| match &dataset {
+/// What a dataset says is there in a frame.
+pub(super) fn known(dataset: &Dataset, answer: &Answer) -> anyhow::Result<Vec<Known>> {
+    match dataset {
         Dataset::Kitti(folder) => folder.known(answer),
         Dataset::Coco(annotations) => annotations.known(answer),
         #[cfg(feature = "recordings")]
         Dataset::NuScenes(annotations) => annotations.known(answer),
-    });
+    }
+}
+
+fn truth(answers: &Answers, answer: &Answer, data: Option<&Path>) -> Vec<Known> {
+    let known = dataset(answers, data).and_then(|dataset| known(&dataset, answer));
     known.unwrap_or_else(|error| {
         log::info!("without truth: {error}");
         Vec::new()
     })
 }
 
-fn marks<'a>(answers: &'a Answers, answer: &Answer, truth: &'a [Known]) -> Vec<Mark<'a>> {
+pub(super) fn marks<'a>(answers: &'a Answers, answer: &Answer, truth: &'a [Known]) -> Vec<Mark<'a>> {
     let number = |name: &str| {
         let same = |class: &String| class.eq_ignore_ascii_case(name);
         answers

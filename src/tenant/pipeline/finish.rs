@@ -4,6 +4,7 @@ use std::sync::mpsc::Sender;
 
 use super::frame_error::FrameError;
 use super::frame_slot::FrameSlot;
+use super::parts::Parts;
 use super::submit::Submitted;
 use crate::backend::{Slot, StageTimes};
 use crate::clock::Clock;
@@ -15,6 +16,7 @@ use crate::tenant::nodes::{LateFrame, NodeTotals};
 use crate::tenant::recording::RecordSink;
 use crate::tenant::watched::Watched;
 use crate::trace::traced;
+use crate::units::Nanos;
 
 /// The back half of the pipeline: from submission to record.
 pub(super) struct Finish<'a> {
@@ -45,7 +47,7 @@ impl Finish<'_> {
         submitted: Submitted<'_>,
         sink: &mut RecordSink,
     ) {
-        let FrameSlot { slot, carry } = place;
+        let FrameSlot { slot, carry, .. } = place;
         self.found.clear();
         let result = submitted.result.and_then(|()| {
             let _stage = traced(&record, self.name).stage("wait");
@@ -85,6 +87,104 @@ impl Finish<'_> {
         }
     }
 
+    /// The same for all frames of a batch, which `place` has: each is decoded and recorded by itself.
+    pub(super) fn batch(
+        &mut self,
+        place: &mut FrameSlot,
+        lead: &FrameRecord,
+        submitted: Submitted<'_>,
+        sink: &mut RecordSink,
+    ) {
+        let FrameSlot { slot, parts, .. } = place;
+        let Some(parts) = parts else { return };
+        let result = submitted.result.and_then(|()| {
+            let _stage = traced(lead, self.name).stage("wait");
+            let _mark = Mark::of(self.marks, lead);
+            let _waiting = self.watched.result.begin(self.clock.now(), lead);
+            slot.wait()
+        });
+        drop(submitted.leaving);
+        // Taken out and put back, so that its memory stays.
+        let mut frames = std::mem::take(&mut parts.frames);
+        match result {
+            Ok(times) => {
+                for (part, (record, _)) in frames.iter_mut().enumerate() {
+                    let done = self.part(times, slot.as_ref(), parts, part, record);
+                    self.tell(done, record, sink);
+                }
+                // One inference, whatever the number of its frames.
+                let measured =
+                    (!lead.warmup).then(|| frames.last().map_or(Nanos::ZERO, |(last, _)| last.response()));
+                self.nodes.add(slot.node_times(), measured);
+                if let (Some(response), Some(late)) = (measured, &mut self.late)
+                    && slot.number_frame(late.len() as u64)
+                {
+                    late.push(LateFrame {
+                        phase: lead.phase,
+                        response,
+                    });
+                }
+            }
+            Err(problem) => {
+                let now = self.clock.now();
+                for (record, _) in &mut frames {
+                    record.finished = now;
+                    record.outcome = Outcome::Failed;
+                    sink.frame(*record);
+                }
+                self.failures.one(&self.notes, now, self.name, &problem);
+            }
+        }
+        frames.clear();
+        parts.frames = frames;
+    }
+
+    /// What a frame of a batch has found.
+    fn part(
+        &mut self,
+        times: StageTimes,
+        slot: &dyn Slot,
+        parts: &mut Parts,
+        part: usize,
+        record: &mut FrameRecord,
+    ) -> Result<(), FrameError> {
+        self.found.clear();
+        stages(times, record);
+        record.finished = self.clock.now();
+        if let Some(postprocess) = &mut self.postprocess {
+            let began = record.finished;
+            let done = {
+                let _stage = traced(record, self.name).stage("postprocess");
+                parts.read(&mut **postprocess, part, slot.tensors(), &mut self.found)
+            };
+            done?;
+            record.finished = self.clock.now();
+            record.stages[Stage::Postprocess as usize] = Some(record.finished - began);
+        }
+        Ok(())
+    }
+
+    /// Records a frame of a batch.
+    fn tell(&mut self, done: Result<(), FrameError>, record: &mut FrameRecord, sink: &mut RecordSink) {
+        match done {
+            Ok(()) => {
+                record.detections = self.found.len() as u32;
+                sink.frame(*record);
+                if !self.found.is_empty() {
+                    sink.detections(record, &self.found);
+                }
+                self.failures.none();
+            }
+            Err(problem) => {
+                record.finished = self.clock.now();
+                record.outcome = Outcome::Failed;
+                sink.frame(*record);
+                self.failures
+                    .one(&self.notes, record.finished, self.name, &problem);
+            }
+        }
+    }
+
     fn result(
         &mut self,
         times: StageTimes,
@@ -92,23 +192,7 @@ impl Finish<'_> {
         carry: &Carry,
         record: &mut FrameRecord,
     ) -> Result<(), FrameError> {
-        let StageTimes {
-            h2d,
-            queue,
-            compute,
-            d2h,
-            submission,
-        } = times;
-        record.submission = submission;
-        record.stages[Stage::H2d as usize] = h2d;
-        // What it waited for its turn is there already.
-        let turn = record.stages[Stage::Queue as usize];
-        record.stages[Stage::Queue as usize] = match (turn, queue) {
-            (Some(turn), Some(queue)) => Some(turn + queue),
-            (turn, queue) => turn.or(queue),
-        };
-        record.stages[Stage::Compute as usize] = compute;
-        record.stages[Stage::D2h as usize] = d2h;
+        stages(times, record);
         record.finished = self.clock.now();
         if let Some(postprocess) = &mut self.postprocess {
             let began = record.finished;
@@ -122,4 +206,25 @@ impl Finish<'_> {
         }
         Ok(())
     }
+}
+
+/// What the backend measured, into the record of a frame.
+fn stages(times: StageTimes, record: &mut FrameRecord) {
+    let StageTimes {
+        h2d,
+        queue,
+        compute,
+        d2h,
+        submission,
+    } = times;
+    record.submission = submission;
+    record.stages[Stage::H2d as usize] = h2d;
+    // What it waited for its turn is there already.
+    let turn = record.stages[Stage::Queue as usize];
+    record.stages[Stage::Queue as usize] = match (turn, queue) {
+        (Some(turn), Some(queue)) => Some(turn + queue),
+        (turn, queue) => turn.or(queue),
+    };
+    record.stages[Stage::Compute as usize] = compute;
+    record.stages[Stage::D2h as usize] = d2h;
 }

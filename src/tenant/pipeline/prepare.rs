@@ -34,6 +34,8 @@ pub(super) enum Next {
     Frame(FrameRecord),
     /// A frame that failed; it has been recorded.
     Skipped,
+    /// None has come in time.
+    Late,
     /// There are no more frames, for this reason.
     End(EndReason),
 }
@@ -60,9 +62,20 @@ pub(super) struct Prepare<'a> {
 impl Prepare<'_> {
     /// Waits for the next frame that is due, and makes its inputs in `place`.
     pub(super) fn next(&mut self, place: &mut FrameSlot, sink: &mut RecordSink) -> Next {
-        let release = match self.await_release(sink) {
+        self.next_until(place, None, sink)
+    }
+
+    /// The same, waiting no longer than `until`.
+    pub(super) fn next_until(
+        &mut self,
+        place: &mut FrameSlot,
+        until: Option<Stamp>,
+        sink: &mut RecordSink,
+    ) -> Next {
+        let release = match self.await_release(until, sink) {
             Ok(release) => release,
-            Err(reason) => return Next::End(reason),
+            Err(None) => return Next::Late,
+            Err(Some(reason)) => return Next::End(reason),
         };
         let started = if self.line.is_closed() {
             release.due
@@ -128,7 +141,7 @@ impl Prepare<'_> {
         if let Some(preprocess) = &mut self.preprocess {
             let made = {
                 let _stage = traced.stage("preprocess");
-                preprocess.run(&self.frame, place.slot.tensors_mut(), &mut place.carry)
+                place.make(&mut **preprocess, &self.frame)
             };
             record.input_size = made?;
             record.stages[Stage::Preprocess as usize] = lap(self.clock);
@@ -136,24 +149,29 @@ impl Prepare<'_> {
         Ok(true)
     }
 
-    /// The next frame whose turn it is, waiting for it if need be.
-    fn await_release(&mut self, sink: &mut RecordSink) -> Result<Release, EndReason> {
+    /// The next frame whose turn it is, waiting for it if need be; `None` where it has not come by `until`.
+    fn await_release(
+        &mut self,
+        until: Option<Stamp>,
+        sink: &mut RecordSink,
+    ) -> Result<Release, Option<EndReason>> {
         let mut woke_for = None;
+        let latest = until.unwrap_or(Stamp(i64::MAX));
         loop {
             let now = self.clock.now();
             self.line
                 .join_due(now, woke_for, |_, dropped| sink.frame(dropped));
             if self.stop.load(Ordering::Relaxed) {
-                return Err(EndReason::Interrupted);
+                return Err(Some(EndReason::Interrupted));
             }
             if now >= self.plan.end {
-                return Err(EndReason::Duration);
+                return Err(Some(EndReason::Duration));
             }
             if let Some(release) = self.line.take() {
                 return Ok(release);
             }
             if let Some(reason) = self.line.exhausted() {
-                return Err(reason);
+                return Err(Some(reason));
             }
             if self.line.is_closed() {
                 if now < self.plan.epoch {
@@ -164,20 +182,28 @@ impl Prepare<'_> {
                     return Ok(release);
                 }
             }
+            if now >= latest {
+                return Err(None);
+            }
             if let Some(live) = self.line.live() {
                 match live.ended() {
-                    Some(Ended::Over) => return Err(EndReason::EndOfSource),
+                    Some(Ended::Over) => return Err(Some(EndReason::EndOfSource)),
                     Some(Ended::Failed(why)) => {
                         note(&self.notes, now, self.name, &why);
-                        return Err(EndReason::Failed);
+                        return Err(Some(EndReason::Failed));
                     }
                     None => woke_for = live.wait(self.plan.end.min(now + STOP_CHECK) - now),
                 }
                 continue;
             }
             match self.line.next_due() {
-                None => self.clock.sleep_until(self.plan.end.min(now + STOP_CHECK)),
-                Some(due) if due - now > STOP_CHECK * 2 => self.clock.sleep_until(now + STOP_CHECK),
+                None => self
+                    .clock
+                    .sleep_until(self.plan.end.min(latest).min(now + STOP_CHECK)),
+                Some(due) if due - now > STOP_CHECK * 2 => {
+                    self.clock.sleep_until(latest.min(now + STOP_CHECK));
+                }
+                Some(due) if due > latest => self.clock.sleep_until(latest),
                 Some(due) => {
                     match self.waiting {
                         Waiting::Sleep => self.clock.sleep_until(due),

@@ -39,7 +39,7 @@ struct InFlight<'a> {
 }
 
 /// What comes back to the maker.
-enum Back {
+pub(super) enum Back {
     /// A slot for the next frame.
     Free(FrameSlot),
     /// Another thread panicked, and its slots do not come back.
@@ -69,7 +69,7 @@ pub(super) struct Common<'a> {
 }
 
 impl Common<'_> {
-    fn panicked(&self) -> Panicked {
+    pub(super) fn panicked(&self) -> Panicked {
         self.note(&format!("{Panicked}; please report it with the scenario"));
         Panicked
     }
@@ -98,7 +98,7 @@ pub(super) fn run_serial(
                     return EndReason::Failed;
                 }
             }
-            Next::Skipped => {}
+            Next::Skipped | Next::Late => {}
             Next::End(reason) => return reason,
         }
     };
@@ -184,7 +184,7 @@ pub(super) fn run_overlapped<'a>(
             }
             let mut record = match prepare.next(&mut place, front) {
                 Next::Frame(record) => record,
-                Next::Skipped => {
+                Next::Skipped | Next::Late => {
                     hand = Some(place);
                     continue;
                 }
@@ -230,7 +230,7 @@ pub(super) fn run_overlapped<'a>(
 }
 
 /// Starts one of the other threads; it answers whether it came to its end without a panic.
-fn start<'scope>(
+pub(super) fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
     common: Common<'scope>,
     broken: SyncSender<Back>,

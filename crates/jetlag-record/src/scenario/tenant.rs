@@ -39,6 +39,9 @@ pub struct Tenant {
     pub priority: i32,
     /// Frames in flight; 1 is the serial pipeline.
     pub depth: usize,
+    /// Frames of one inference.
+    #[serde(default, skip_serializing_if = "Batch::is_single")]
+    pub batch: Batch,
     /// Processors that its threads may run on; empty for any.
     pub cpus: Vec<usize>,
     /// Whether detections are recorded.
@@ -66,11 +69,34 @@ impl Tenant {
             overload: Overload::Queue { capacity: 1 },
             priority: 0,
             depth: 1,
+            batch: Batch::default(),
             cpus: Vec::new(),
             record_detections: false,
             frames: None,
             gpu: GpuUse::default(),
         }
+    }
+}
+
+/// How many frames have one inference, and how long the first of them waits for the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Batch {
+    /// Frames of one inference; 1 for an inference each.
+    pub size: usize,
+    /// The longest that a frame waits for others after its turn has come; `None` for as long as others may come.
+    pub wait: Option<Nanos>,
+}
+
+impl Batch {
+    /// Whether each frame has an inference of its own.
+    pub fn is_single(&self) -> bool {
+        self.size <= 1
+    }
+}
+
+impl Default for Batch {
+    fn default() -> Batch {
+        Batch { size: 1, wait: None }
     }
 }
 

@@ -12,6 +12,7 @@ mod input_effect;
 mod interference;
 mod machine;
 mod overlay;
+mod pictures;
 mod tenants;
 mod timeline;
 mod traced;
@@ -26,6 +27,7 @@ use crate::analysis::summary::Verdict;
 use crate::analysis::{Recorded, Summary};
 use crate::record::Manifest;
 use crate::text::answer;
+pub use pictures::{Picture, Pictures};
 use view::{Block, FindingView, Section, words};
 
 /// A run to be reported.
@@ -90,6 +92,16 @@ pub type Compared = Result<Comparison, Incomparable>;
 
 /// Writes the page of one run, or of several with their comparison first.
 pub fn write(runs: &[Reported], compared: Option<&Compared>, out: &mut dyn Write) -> io::Result<()> {
+    write_with_pictures(runs, &[], compared, out)
+}
+
+/// As [`write`], with frames of the runs as pictures: one for each run, in the same order; those beyond the last have none.
+pub fn write_with_pictures(
+    runs: &[Reported],
+    pictures: &[Pictures],
+    compared: Option<&Compared>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let title = match runs {
         [one] => one.summary.run.name.clone(),
         several => format!("{} runs", several.len()),
@@ -106,14 +118,14 @@ pub fn write(runs: &[Reported], compared: Option<&Compared>, out: &mut dyn Write
         runs: runs
             .iter()
             .enumerate()
-            .map(|(number, run)| view_of(number, run, runs.len()))
+            .map(|(number, run)| view_of(number, run, pictures.get(number), runs.len()))
             .collect(),
     };
     let mut out = out;
     page.write_into(&mut out)
 }
 
-fn view_of(number: usize, run: &Reported, of: usize) -> RunView {
+fn view_of(number: usize, run: &Reported, shown: Option<&Pictures>, of: usize) -> RunView {
     let Reported { manifest, summary } = run;
     let label = u8::try_from(number)
         .ok()
@@ -145,6 +157,7 @@ fn view_of(number: usize, run: &Reported, of: usize) -> RunView {
         tenants::stages(summary, &id),
         input_effect::section(summary, &id),
         tenants::slowest(summary, &id),
+        shown.and_then(|shown| pictures::section(shown, &id)),
         interference::section(summary, &id),
         interference::sensitivity(summary, &id),
         interference::inputs(summary, &id),

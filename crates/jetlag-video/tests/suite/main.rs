@@ -12,6 +12,7 @@ use nvidia_doubles::machine;
 
 mod bad;
 mod reading;
+mod writing;
 
 /// Whether ffmpeg is here; a test without it is skipped, or fails where it was asked for.
 fn has_ffmpeg() -> bool {

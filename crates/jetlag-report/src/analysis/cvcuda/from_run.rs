@@ -1,4 +1,5 @@
-//! A run as CV-CUDA's benchmark would have recorded it: one process per tenant, one batch of one item per frame.
+//! A run as CV-CUDA's benchmark would have recorded it: one process per tenant, one batch per inference: of one item, or of as
+//! many as the tenant's `batch` has.
 //!
 //! The path of a frame is `<tenant>/run_sample/pipeline/batch_<n>`, as in CV-CUDA's samples, with its stages below.
 //! Batches are the frames of the measured time that were started; a failed one has no items.
@@ -49,6 +50,8 @@ struct TenantProcess {
     application: bool,
     /// Ranges within a batch whose own end has not come yet, by track.
     in_batch: HashMap<u16, Vec<RangeRecord>>,
+    /// Frames of one inference that have come so far.
+    open: Option<Open>,
     /// How often each path was seen.
     seen: HashMap<String, u32>,
     /// What it launched, where it was traced; recorded before its ranges.
@@ -92,6 +95,7 @@ impl Gatherer {
                 gpu_span: Span::default(),
                 application: tenant.backend == APPLICATION_BACKEND,
                 in_batch: HashMap::new(),
+                open: None,
                 seen: HashMap::new(),
                 launches: Launches::default(),
             }
@@ -155,6 +159,7 @@ impl Gatherer {
                 tenant.frame(frame, traced.then(|| self.projected.of(frame)));
             }
         }
+        self.tenants.iter_mut().for_each(TenantProcess::close);
         let gpu_metrics: IndexMap<String, Vec<f64>> = self
             .gpu_metrics
             .into_iter()
@@ -172,6 +177,17 @@ impl Gatherer {
     }
 }
 
+/// Frames of one inference: a batch that is not whole yet.
+#[derive(Debug)]
+struct Open {
+    /// The sequence of its first frame.
+    first: u64,
+    items: u64,
+    /// All of them as one.
+    frame: FrameRecord,
+    projected: Option<OfFrame>,
+}
+
 impl TenantProcess {
     /// Adds a frame; `projected` is its time on a GPU where that was traced.
     fn frame(&mut self, frame: &FrameRecord, projected: Option<OfFrame>) {
@@ -180,6 +196,13 @@ impl TenantProcess {
             Outcome::Failed => 0,
             Outcome::Dropped | Outcome::Unfinished => return,
         };
+        if let Some(batch) = frame.batch {
+            return self.part(frame, batch.first, items, projected);
+        }
+        self.batch(frame, items, projected);
+    }
+
+    fn batch(&mut self, frame: &FrameRecord, items: u64, projected: Option<OfFrame>) {
         let index = self.recording.batch_info.len();
         let path = format!("{}/run_sample/pipeline/batch_{index}", self.name);
         let mut gpu = 0.0;
@@ -207,6 +230,56 @@ impl TenantProcess {
         self.recording.batch_info.insert(path, (index as i64, items));
         let (from, to) = self.span.unwrap_or((frame.started, frame.finished));
         self.span = Some((from.min(frame.started), to.max(frame.finished)));
+    }
+
+    /// Adds a frame that had its inference with others: they are one batch, from when the first was started to when the last was
+    /// finished. A stage of the inference is counted once, and one that each frame has by itself for all of them.
+    fn part(&mut self, frame: &FrameRecord, first: u64, items: u64, projected: Option<OfFrame>) {
+        let is_new = self.open.as_ref().is_none_or(|open| open.first != first);
+        if is_new {
+            self.close();
+        }
+        let open = self.open.get_or_insert_with(|| Open {
+            first,
+            items: 0,
+            frame: FrameRecord {
+                stages: [None; 8],
+                batch: None,
+                ..*frame
+            },
+            projected: None,
+        });
+        open.items += items;
+        let whole = &mut open.frame;
+        whole.started = whole.started.min(frame.started);
+        whole.finished = whole.finished.max(frame.finished);
+        for (stage, (sum, took)) in Stage::ALL
+            .into_iter()
+            .zip(whole.stages.iter_mut().zip(frame.stages))
+        {
+            let is_each_s_own = matches!(
+                stage,
+                Stage::Acquire | Stage::Decode | Stage::Preprocess | Stage::Postprocess
+            );
+            *sum = match (*sum, took) {
+                (Some(sum), Some(took)) if is_each_s_own => Some(sum + took),
+                // The first frame waits longest.
+                (Some(sum), Some(took)) => Some(sum.max(took)),
+                (sum, took) => sum.or(took),
+            };
+        }
+        // The GPU's time is on the frame that stands for the batch.
+        open.projected = match (open.projected, projected) {
+            (Some(known), Some(other)) if known.whole.ms() >= other.whole.ms() => Some(known),
+            (known, other) => other.or(known),
+        };
+    }
+
+    /// Adds the batch whose frames have all come.
+    fn close(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.batch(&open.frame, open.items, open.projected);
+        }
     }
 
     fn range(&mut self, range: &RangeRecord) {
@@ -355,6 +428,7 @@ mod tests {
             gpu_span: Span::default(),
             application: false,
             in_batch: HashMap::new(),
+            open: None,
             seen: HashMap::new(),
             launches: Launches::default(),
         }
