@@ -12,6 +12,7 @@ mod input_effect;
 mod interference;
 mod machine;
 mod overlay;
+pub mod roofline;
 mod tenants;
 mod timeline;
 mod traced;

@@ -1,0 +1,104 @@
+//! Bandwidth: blocks that are read, or copied, again and again by several threads.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::clock::{Clock, RealClock};
+use crate::units::{Nanos, Stamp};
+
+/// As few rounds as one counts of.
+const LEAST: usize = 3;
+/// Rounds over small blocks are repeated until they take this long, so that reading the clock costs nothing.
+const ROUND_BYTES: usize = 16 << 20;
+
+/// Bytes a second that `threads` read together from a block of `bytes`, in the best round.
+pub(super) fn read(threads: usize, bytes: u64, within: Nanos) -> f64 {
+    let words = part(threads, bytes) / 8;
+    let again = (ROUND_BYTES / (words * 8)).max(1);
+    let took = rounds(threads, within, || {
+        let block = vec![1_u64; words];
+        move || {
+            for _ in 0..again {
+                black_box(sum(black_box(&block)));
+            }
+        }
+    });
+    (threads * words * 8 * again) as f64 / took
+}
+
+/// Bytes a second that `threads` read and write together, copying one half of `bytes` to the other, in the best round.
+pub(super) fn copy(threads: usize, bytes: u64, within: Nanos) -> f64 {
+    let words = (part(threads, bytes) / 16).max(1);
+    let again = (ROUND_BYTES / (words * 16)).max(1);
+    let took = rounds(threads, within, || {
+        let (from, mut to) = (vec![1_u64; words], vec![0_u64; words]);
+        move || {
+            for _ in 0..again {
+                to.copy_from_slice(black_box(&from));
+                black_box(&mut to);
+            }
+        }
+    });
+    (threads * words * 16 * again) as f64 / took
+}
+
+/// Bytes of each thread.
+fn part(threads: usize, bytes: u64) -> usize {
+    (usize::try_from(bytes).unwrap_or(usize::MAX) / threads.max(1)).max(512) / 512 * 512
+}
+
+/// Several sums at once, so that none waits for the one before.
+fn sum(block: &[u64]) -> u64 {
+    let mut sums = [0_u64; 32];
+    let mut chunks = block.chunks_exact(32);
+    for chunk in &mut chunks {
+        for (sum, word) in sums.iter_mut().zip(chunk) {
+            *sum = sum.wrapping_add(*word);
+        }
+    }
+    let rest: u64 = chunks
+        .remainder()
+        .iter()
+        .fold(0, |sum, word| sum.wrapping_add(*word));
+    sums.iter().fold(rest, |sum, one| sum.wrapping_add(*one))
+}
+
+/// The seconds of the shortest round, in which every thread does its work once, all beginning together.
+fn rounds<W: FnMut()>(threads: usize, within: Nanos, make: impl Fn() -> W + Sync) -> f64 {
+    let (barrier, done) = (Barrier::new(threads), AtomicBool::new(false));
+    let began = RealClock.now();
+    let spans: Vec<Vec<(Stamp, Stamp)>> = std::thread::scope(|scope| {
+        let work = || {
+            let mut one = make();
+            let mut spans = Vec::new();
+            while !done.load(Ordering::Acquire) {
+                barrier.wait();
+                let from = RealClock.now();
+                one();
+                let to = RealClock.now();
+                spans.push((from, to));
+                // One decides for all, before any of them looks.
+                if barrier.wait().is_leader() {
+                    done.store(spans.len() >= LEAST && to - began > within, Ordering::Release);
+                }
+                barrier.wait();
+            }
+            spans
+        };
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = vec![work()];
+        all.extend(others.into_iter().filter_map(|other| other.join().ok()));
+        all
+    });
+    let count = spans.iter().map(Vec::len).min().unwrap_or(0);
+    let shortest = (0..count)
+        .filter_map(|round| {
+            let of_round = || spans.iter().filter_map(|own| own.get(round));
+            let from = of_round().map(|(from, _)| *from).min()?;
+            let to = of_round().map(|(_, to)| *to).max()?;
+            Some((to - from).0)
+        })
+        .min();
+    shortest.unwrap_or(1).max(1) as f64 / 1e9
+}
