@@ -4,6 +4,7 @@ use rten_onnx::onnx::{
     DataType, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto,
 };
 
+use super::Product;
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, BackendError, NetworkSource, Program, Step, TensorSpec};
 use crate::clock::{Clock, RealClock};
@@ -15,16 +16,10 @@ const SIZES: [usize; 3] = [512, 1024, 1536];
 /// As few repetitions as one counts of.
 const LEAST: u32 = 3;
 
-/// The fastest product.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Product {
-    pub(super) size: usize,
-    pub(super) flops_per_s: f64,
-}
-
 /// The fastest of all sizes.
 pub(super) fn best(threads: usize, each: Nanos) -> Result<Product, BackendError> {
     let mut best = Product {
+        threads,
         size: 0,
         flops_per_s: 0.0,
     };
@@ -37,7 +32,11 @@ pub(super) fn best(threads: usize, each: Nanos) -> Result<Product, BackendError>
         let took = fastest(threads, size, Nanos(each.0 / SIZES.len() as i64))?;
         let flops_per_s = 2.0 * (size as f64).powi(3) / (took.0.max(1) as f64 / 1e9);
         if flops_per_s > best.flops_per_s {
-            best = Product { size, flops_per_s };
+            best = Product {
+                threads,
+                size,
+                flops_per_s,
+            };
         }
     }
     Ok(best)

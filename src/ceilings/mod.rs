@@ -13,9 +13,8 @@ mod caches;
 mod matrix;
 mod moving;
 
-use crate::analysis::roofline::{Bandwidth, CEILINGS_SCHEMA, Ceilings, Peak, Processor};
 use crate::backend::BackendError;
-use crate::board::{self, Roots};
+use crate::board::Roots;
 use crate::units::Nanos;
 
 /// Bytes that memory is measured over where no cache is known: more than any processor's last one.
@@ -34,62 +33,72 @@ pub struct Effort {
     pub each: Nanos,
 }
 
-/// Measures the processor.
+/// What was measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// The fastest matrix product, by threads.
+    pub products: Vec<Product>,
+    /// Reading from `memory` and from caches (`L1`, `L2`, `L3`), by threads.
+    pub reads: Vec<Moved>,
+    /// Copying within memory, by threads.
+    pub copies: Vec<Moved>,
+}
+
+/// A matrix product.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Product {
+    /// Threads that computed it.
+    pub threads: usize,
+    /// Rows and columns of each matrix.
+    pub size: usize,
+    /// Operations a second, two for a multiply-add.
+    pub flops_per_s: f64,
+}
+
+/// Bytes that were moved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moved {
+    /// Where they lay.
+    pub name: String,
+    /// Threads that moved them.
+    pub threads: usize,
+    /// How many there were.
+    pub bytes: u64,
+    /// Bytes a second, of all threads together.
+    pub bytes_per_s: f64,
+}
+
+/// Measures the processor, on one thread and on as many as asked.
 ///
 /// # Errors
 /// The embedded backend is not there, or does not run the product.
-pub fn of_processor(roots: &Roots, effort: Effort) -> Result<Ceilings, BackendError> {
+pub fn of_processor(roots: &Roots, effort: Effort) -> Result<Measured, BackendError> {
     let mut counts = vec![1, effort.threads.max(1)];
     counts.dedup();
     let caches = caches::of_machine(roots);
-    let (mut peaks, mut bandwidths, mut copies) = (Vec::new(), Vec::new(), Vec::new());
+    let mut measured = Measured::default();
     for threads in counts {
-        let own = u32::try_from(threads).ok();
-        let best = matrix::best(threads, effort.each)?;
-        peaks.push(Peak {
-            precision: "fp32".to_owned(),
-            threads: own,
-            flops_per_s: best.flops_per_s,
-            how: format!("product of two {0} x {0} matrices, cpu backend", best.size),
-        });
+        measured.products.push(matrix::best(threads, effort.each)?);
         let far = far(&caches, threads);
-        let bandwidth = |name: &str, bytes: u64, how: &str, rate: f64| Bandwidth {
+        let moved = |name: &str, bytes: u64, bytes_per_s: f64| Moved {
             name: name.to_owned(),
-            threads: own,
-            bytes_per_s: rate,
-            working_set: Some(bytes),
-            how: how.to_owned(),
+            threads,
+            bytes,
+            bytes_per_s,
         };
         let read = moving::read(threads, far, effort.each);
-        bandwidths.push(bandwidth("memory", far, "read", read));
+        measured.reads.push(moved("memory", far, read));
         for cache in &caches {
             // Half of it: what else lies there is not pushed out. Each thread has its own part of the block.
             let shared = cache.shared_by.max(1).min(threads as u64);
             let bytes = (cache.bytes / 2 * threads as u64 / shared).max(4096);
-            let rate = moving::read(threads, bytes, effort.each);
-            bandwidths.push(bandwidth(&cache.name, bytes, "read", rate));
+            let read = moving::read(threads, bytes, effort.each);
+            measured.reads.push(moved(&cache.name, bytes, read));
         }
-        copies.push(bandwidth(
-            "copy within memory",
-            far,
-            "bytes read and written",
-            moving::copy(threads, far, effort.each),
-        ));
+        let copied = moving::copy(threads, far, effort.each);
+        measured.copies.push(moved("copy within memory", far, copied));
     }
-    let facts = board::facts(roots);
-    Ok(Ceilings {
-        schema: CEILINGS_SCHEMA,
-        name: facts.get("cpu").cloned().unwrap_or_else(|| "this processor".to_owned()),
-        processor: Processor::Cpu,
-        source: format!("measured by jetlag {}", env!("CARGO_PKG_VERSION")),
-        peaks,
-        bandwidths,
-        copies,
-        notes: vec![
-            "fp32 is what the cpu backend's own kernels reach, a little less than the silicon could; fp16 and int8 are not measured."
-                .to_owned(),
-        ],
-    })
+    Ok(measured)
 }
 
 /// Bytes that surely come from memory.

@@ -7,9 +7,9 @@ use anyhow::Context;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::run_path::spare_files;
-use crate::analysis::roofline::Ceilings;
-use crate::board::Roots;
-use crate::ceilings::{Effort, of_processor};
+use crate::analysis::roofline::{Bandwidth, CEILINGS_SCHEMA, Ceilings, Peak, Processor};
+use crate::board::{self, Roots};
+use crate::ceilings::{Effort, Measured, Moved, of_processor};
 use crate::cli::{CeilingsArgs, CeilingsBackend, Format};
 use crate::report::text::roofline::of_ceilings;
 use crate::units::parse_duration;
@@ -33,7 +33,8 @@ pub(super) fn run(args: &CeilingsArgs) -> anyhow::Result<Outcome> {
     }
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.map_or(all, usize::from).min(all);
-    let measured = of_processor(&Roots::system(), Effort { threads, each })?;
+    let roots = Roots::system();
+    let measured = ceilings(of_processor(&roots, Effort { threads, each })?, &roots);
     let json = serde_json::to_string_pretty(&measured)? + "\n";
     if let Some(file) = &args.output {
         write(file, &json, &measured)?;
@@ -55,4 +56,43 @@ fn write(file: &Path, json: &str, measured: &Ceilings) -> anyhow::Result<()> {
         crate::shell::path(file)
     ));
     Ok(())
+}
+
+/// What was measured, as roofs are taken of it.
+fn ceilings(measured: Measured, roots: &Roots) -> Ceilings {
+    let threads = |threads: usize| u32::try_from(threads).ok();
+    let bandwidths = |all: Vec<Moved>, how: &str| -> Vec<Bandwidth> {
+        all.into_iter()
+            .map(|one| Bandwidth {
+                name: one.name,
+                threads: threads(one.threads),
+                bytes_per_s: one.bytes_per_s,
+                working_set: Some(one.bytes),
+                how: how.to_owned(),
+            })
+            .collect()
+    };
+    let name = board::facts(roots).get("cpu").cloned();
+    Ceilings {
+        schema: CEILINGS_SCHEMA,
+        name: name.unwrap_or_else(|| "this processor".to_owned()),
+        processor: Processor::Cpu,
+        source: format!("measured by jetlag {}", env!("CARGO_PKG_VERSION")),
+        peaks: measured
+            .products
+            .iter()
+            .map(|product| Peak {
+                precision: "fp32".to_owned(),
+                threads: threads(product.threads),
+                flops_per_s: product.flops_per_s,
+                how: format!("product of two {0} x {0} matrices, cpu backend", product.size),
+            })
+            .collect(),
+        bandwidths: bandwidths(measured.reads, "read"),
+        copies: bandwidths(measured.copies, "bytes read and written"),
+        notes: vec![
+            "fp32 is what the cpu backend's own kernels reach, a little less than the silicon could; fp16 and int8 are not measured."
+                .to_owned(),
+        ],
+    }
 }

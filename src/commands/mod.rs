@@ -40,7 +40,7 @@ pub mod progress;
 #[cfg_attr(not(feature = "models"), path = "without_models/recorded_work.rs")]
 mod recorded_work;
 pub mod report;
-pub mod roofline;
+mod roofline;
 pub mod run;
 mod run_path;
 mod sampling;

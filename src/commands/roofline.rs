@@ -1,7 +1,7 @@
 //! `jetlag roofline`: how far networks and layers of runs are from what their device could reach.
 //!
 //! The arithmetic is `analysis::roofline`'s; here runs are read, their work is counted again where their files lack it, and ceilings
-//! are found: given, or of the run's board in the mode that was in force ([`board`]).
+//! are found: given, or of the run's board in the mode that was in force.
 
 mod board;
 

@@ -172,7 +172,7 @@ fn marks(points: &mut Vec<Mark>, tenant: &TenantRoofline, colour: usize) {
                 ),
                 colour,
                 is_network: false,
-                is_above: layer.share > Some(1.05),
+                is_above: layer.is_above,
             });
         }
     }
@@ -321,11 +321,7 @@ fn layers(roofline: &Roofline, run: usize, tenant: &TenantRoofline) -> Option<Se
             cell(or_unknown(layer.flops, |flops| scaled(flops as f64))),
             cell(or_unknown(layer.bytes, |bytes| scaled(bytes as f64))),
             cell(or_unknown(layer.intensity, short)),
-            cell(or_unknown(layer.share, percent)).class(if layer.share > Some(1.05) {
-                "bad strong"
-            } else {
-                ""
-            }),
+            cell(or_unknown(layer.share, percent)).class(if layer.is_above { "bad strong" } else { "" }),
             cell(layer.bound.map_or(UNKNOWN, |bound| bound.word())),
         ]);
     }

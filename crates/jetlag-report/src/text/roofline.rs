@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::number::{UNKNOWN, or_unknown, percent, short};
-use super::{dim, heading, plain};
+use super::{dim, heading, plain, wrapped};
 use crate::Style;
 use crate::analysis::roofline::{
     Ceilings, Coefficient, EnergyRoofline, LayerPoint, Roofline, RunRoofline, TenantRoofline,
@@ -100,9 +100,16 @@ pub fn of_ceilings(own: &Ceilings, style: &Style) -> String {
     }
     let mut text = heading("CEILINGS", &format!("{}, {}", own.name, own.source), style) + &grid.render(style);
     for note in &own.notes {
-        text += &format!("  {}\n", Ink::Dim.paint(note, style));
+        text += &paragraph(note, "  ", style);
     }
     text
+}
+
+/// A text in lines that fit, each indented.
+fn paragraph(text: &str, indent: &str, style: &Style) -> String {
+    let room = usize::from(style.width.max(60)) - indent.len();
+    let lines = wrapped(text, room).into_iter();
+    lines.map(|line| format!("{indent}{line}\n")).collect()
 }
 
 /// The same with a blank before a unit.
@@ -162,7 +169,8 @@ fn networks(roofline: &Roofline, style: &Style) -> String {
         let networks = networks.join(" + ");
         let Some(point) = &tenant.network else {
             let why = tenant.why_not.as_deref().unwrap_or(UNKNOWN);
-            without.push(format!("  {} ({networks}) has no point: {why}\n", tenant.name));
+            let said = format!("{} ({networks}) has no point: {why}", tenant.name);
+            without.push(paragraph(&said, "  ", style));
             continue;
         };
         let mut row: Vec<Text> = Vec::new();
@@ -275,7 +283,7 @@ fn of_layers(tenant: &TenantRoofline, most: usize, style: &Style) -> String {
         text += &format!("  {}\n", Ink::Dim.paint(&said, style));
     }
     if let Some(why) = &tenant.why_not {
-        text += &format!("  no shares: {why}\n");
+        text += &paragraph(&format!("no shares: {why}"), "  ", style);
     }
     text
 }
@@ -365,7 +373,7 @@ fn energy(energy: &EnergyRoofline, style: &Style) -> String {
         text += &grid.render(style);
     }
     for said in follows(energy) {
-        text += &format!("  {said}\n");
+        text += &paragraph(&said, "  ", style);
     }
     text
 }
@@ -381,7 +389,8 @@ fn findings(runs: &[RunRoofline], style: &Style) -> String {
                 (None, false) => String::new(),
             };
             text += &format!("  {}  {of}\n", Ink::Warn.paint(&finding.code, style));
-            text += &format!("    {}\n    → {}\n", finding.message, finding.advice);
+            text += &paragraph(&finding.message, "    ", style);
+            text += &paragraph(&format!("→ {}", finding.advice), "    ", style);
         }
     }
     match text.is_empty() {

@@ -50,7 +50,7 @@ pub fn of_run(
         };
         let mut tenant = of.tenant(ceilings, why_none);
         tenant.energy = energy(&tenant, figures, summary, manifest.tenants.len());
-        findings.extend(of.findings(&tenant, ceilings));
+        findings.extend(of.findings(&tenant));
         tenants.push(tenant);
     }
     if tenants.len() > 1 {
@@ -123,7 +123,10 @@ impl Of<'_> {
             (Err(why), _) | (_, Err(why)) => Err(why.clone()),
         };
         let placing = place(&self.layer_names(), &self.node_names());
-        let layers = self.points(&placing, roofs.as_ref().ok());
+        let mut layers = self.points(&placing, roofs.as_ref().ok());
+        for layer in &mut layers {
+            layer.is_above = self.is_above(layer, roofs.as_ref().ok(), ceilings);
+        }
         TenantRoofline {
             name: self.manifest.name.clone(),
             backend: self.manifest.backend.clone(),
@@ -292,6 +295,7 @@ impl Of<'_> {
                         false => limit.into(),
                     }
                 }),
+                is_above: false,
             }
         })
         .collect()
@@ -323,7 +327,7 @@ impl Of<'_> {
     }
 
     /// Whether a layer was faster than can be: what fits into a cache may be faster than memory.
-    fn is_above(&self, layer: &LayerPoint, roofs: Option<Roofs>, ceilings: Option<&Ceilings>) -> bool {
+    fn is_above(&self, layer: &LayerPoint, roofs: Option<&Roofs>, ceilings: Option<&Ceilings>) -> bool {
         let (Some(roofs), Some(ceilings), true) = (roofs, ceilings, layer.share > Some(ABOVE)) else {
             return false;
         };
@@ -334,13 +338,13 @@ impl Of<'_> {
             bytes_per_s: ceilings
                 .nearest_bandwidth(bytes, self.threads)
                 .map_or(roofs.bytes_per_s, |cached| cached.max(roofs.bytes_per_s)),
-            ..roofs
+            ..*roofs
         };
         let least = faster.least(flops as f64, bytes as f64);
         least.is_some_and(|(least, _)| least * 1e3 > layer.ms * ABOVE)
     }
 
-    fn findings(&self, tenant: &TenantRoofline, ceilings: Option<&Ceilings>) -> Vec<Finding> {
+    fn findings(&self, tenant: &TenantRoofline) -> Vec<Finding> {
         let mut found = Vec::new();
         let mut add = |code: &str, message: String, advice: &str| {
             found.push(Finding {
@@ -350,11 +354,7 @@ impl Of<'_> {
                 advice: advice.to_owned(),
             });
         };
-        let above: Vec<&LayerPoint> = tenant
-            .layers
-            .iter()
-            .filter(|layer| self.is_above(layer, tenant.roofs, ceilings))
-            .collect();
+        let above: Vec<&LayerPoint> = tenant.layers.iter().filter(|layer| layer.is_above).collect();
         let network = tenant
             .network
             .as_ref()

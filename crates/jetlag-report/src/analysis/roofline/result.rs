@@ -159,6 +159,8 @@ pub struct LayerPoint {
     pub share: Option<f64>,
     /// What keeps it from being faster.
     pub bound: Option<Bound>,
+    /// Whether it was faster than can be, also if its tensors stayed in a cache whose bandwidth is known.
+    pub is_above: bool,
 }
 
 /// All layers of one type.
