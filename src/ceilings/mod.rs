@@ -2,8 +2,8 @@
 //!
 //! - **fp32**: a square matrix product through the embedded backend, the same kernels that networks run on; of several sizes the
 //!   fastest. It is what that backend can reach, a little below what the silicon could.
-//! - **memory and caches**: sums over a block that is read again and again, each thread its own part; the block fits half into a
-//!   cache, or is several times the last one.
+//! - **memory and caches**: two equal blocks are compared again and again, each thread its own; they fill half of a cache, or
+//!   are several times the last one.
 //! - **copy**: from one block to another, the bytes read and the bytes written.
 //!
 //! Each figure is the best of several repetitions: what else runs can only make one slower. This is the live half; holding runs

@@ -51,6 +51,8 @@ pub(super) fn groups(a: &[&str], b: &[&str]) -> Vec<Group> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
