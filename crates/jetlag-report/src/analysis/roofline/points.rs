@@ -373,8 +373,8 @@ impl Of<'_> {
             add(
                 "above-the-roof",
                 format!("{}: no execution can.", message.join("; ")),
-                "The ceilings are of another number format, clock or number of threads, or the engine computes less than the \
-                 network states: give those of this device and mode (--ceilings), and compare the precision.",
+                "The ceilings are of another number format, clock or number of threads, or were measured on a busy machine, or the \
+                 engine computes less than the network states: give those of this device and mode (--ceilings), and compare the precision.",
             );
         }
         for network in &self.manifest.networks {
