@@ -8,6 +8,7 @@ mod init;
 mod machine;
 mod predict;
 mod results;
+mod roofline;
 mod run;
 mod trace;
 mod words;
@@ -26,6 +27,7 @@ pub use predict::{
     Features, PredictApply, PredictCommand, PredictEval, PredictFit, PredictProtocol, PredictStage,
 };
 pub use results::{CompareArgs, Compat, ExportArgs, ExportFormat, ReportArgs, TrtexecArgs};
+pub use roofline::{CeilingsArgs, CeilingsBackend, CeilingsOf, RooflineArgs};
 pub use run::{DeployArgs, RunArgs, RunOptions, TenantProcessArgs, TracedPhasesArgs, WithParentArgs};
 pub use trace::{TraceArgs, TracedGraphs};
 pub use words::{spelled_out, way};
@@ -111,6 +113,19 @@ Exit codes: the command's own; 128 + N if signal N ended it; 2 wrong use; 125 a 
 Exit codes: 0 done; 1 failed; 2 wrong use, or runs of which nothing that was asked for can be compared;
             3 a --fail-if applies, or cannot be decided; 130 interrupted; the finished runs were compared")]
     Compare(CompareArgs),
+    /// Show how far networks and layers of runs are from what their device could reach, and what work costs in energy.
+    #[command(
+        after_help = "Examples:  jetlag roofline run.mcap                                  on a Jetson: its table of peaks
+           jetlag ceilings -o host.json && jetlag roofline run.mcap --ceilings host.json --html roof.html
+           jetlag roofline b1.mcap b8.mcap b32.mcap --board 'Jetson AGX Orin 64GB' --mode MAXN
+What each figure means is in docs/models.md."
+    )]
+    Roofline(RooflineArgs),
+    /// Measure what this machine reaches at most: arithmetic, memory, caches, copies.
+    #[command(
+        after_help = "Example:  jetlag ceilings -o host.json && jetlag roofline run.mcap --ceilings host.json"
+    )]
+    Ceilings(CeilingsArgs),
     /// Export a run as JSON, CSV, Parquet, Perfetto trace, Markdown or CV-CUDA benchmark.
     #[command(
         after_help = "Examples:  jetlag export runs/demo.mcap --format perfetto -o demo.perfetto-trace

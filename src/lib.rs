@@ -15,6 +15,7 @@
 //!   `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`
 //! - [`tenant`] ← backend's trait, detector, source, clock, trace; [`telemetry`] ← board, clock
 //! - `activity` (a feature) ← record, scenario, clock, tenant's `Marks`; only it sees the crate `cupti-dyn`
+//! - [`ceilings`] ← backend, board, clock, tensor
 //! - [`deploy`] ← scenario, detector's specs, engine's network files; [`show`] ← report and what it shows
 //! - `convert` (a feature) ← source, and the crates of recordings
 //! - [`commands`] ← everything
@@ -25,6 +26,7 @@
 pub mod activity;
 pub mod backend;
 pub mod built;
+pub mod ceilings;
 pub mod cli;
 pub mod clock;
 pub mod commands;

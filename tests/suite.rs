@@ -60,6 +60,7 @@ mod pipeline;
 mod plans;
 #[cfg(all(feature = "cpu", feature = "recordings"))]
 mod recordings;
+mod roofline;
 mod run_file;
 mod scenarios;
 #[cfg(all(feature = "cpu", feature = "models", feature = "recordings"))]

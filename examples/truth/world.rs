@@ -157,6 +157,7 @@ impl World {
                     submission_may_wait: None,
                     application: None,
                     start_up: None,
+                    batch: None,
                     detector: None,
                     classes: Vec::new(),
                     networks: Vec::new(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::ResultFormat;
+use super::{CeilingsOf, ResultFormat};
 
 /// Arguments of `jetlag report`.
 #[derive(Debug, Args)]
@@ -22,9 +22,12 @@ pub struct ReportArgs {
     /// Overwrite the file that --html names.
     #[arg(long, requires = "html")]
     pub force: bool,
-    /// Show only time per layer and per operator; two runs side by side.
+    /// Show only time per layer and per operator, and their work where it is known; two runs side by side.
     #[arg(long, conflicts_with = "html")]
     pub layers: bool,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "the options' own docs are shown")]
+    pub ceilings: CeilingsOf,
     /// Show only what the GPU did in traced phases (`jetlag run SCENARIO --trace`).
     #[arg(long, conflicts_with_all = ["html", "layers"])]
     pub kernels: bool,

@@ -14,6 +14,7 @@ pub mod build;
 pub mod cache;
 #[cfg(feature = "gpu")]
 mod calibration;
+mod ceilings;
 mod check;
 pub mod clocks;
 pub mod compare;
@@ -41,7 +42,10 @@ mod phases;
 mod predict;
 mod processes;
 pub mod progress;
+#[cfg_attr(not(feature = "models"), path = "without_models/recorded_work.rs")]
+mod recorded_work;
 pub mod report;
+mod roofline;
 pub mod run;
 mod run_path;
 mod sampling;
@@ -124,6 +128,7 @@ pub fn run(cli: Cli) -> u8 {
             trtexec if trtexec.compat.is_none() && trtexec.from_trtexec.is_none() => {
                 match args.critical_path || !args.what_if.is_empty() {
                     true => what_if::run(&args),
+                    false if args.layers => roofline::layers(&args),
                     false => report::run(&args),
                 }
             }
@@ -131,6 +136,8 @@ pub fn run(cli: Cli) -> u8 {
                 report::plain_format(args.format).and_then(|format| trtexec::run(&args.runs, trtexec, format))
             }
         }),
+        Command::Roofline(args) => roofline::run(&args),
+        Command::Ceilings(args) => ceilings::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Cache(command) => cache::run(&command),

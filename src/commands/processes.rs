@@ -298,6 +298,7 @@ fn unready(tenant: &Tenant) -> TenantManifest {
         submission_may_wait: None,
         application: None,
         start_up: None,
+        batch: None,
     }
 }
 

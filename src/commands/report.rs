@@ -23,7 +23,7 @@ use super::scores;
 use super::words::{did_you_mean, newest};
 use crate::analysis::compare::{By, RunSample, RunSampler, Side, compare};
 use crate::analysis::{Summarizer, Summary, parse_power};
-use crate::cli::{Format, ReportArgs, ResultFormat, TrtexecArgs};
+use crate::cli::{CeilingsOf, Format, ReportArgs, ResultFormat, TrtexecArgs};
 use crate::record::reader::{Completeness, ReadError, RunReader};
 use crate::record::{Event, Manifest};
 use crate::report::contents::ContentsTally;
@@ -36,6 +36,15 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     if let Some(page) = &args.html {
         plain_format(args.format)?;
         return write_page(&args.runs, page, args.force, args.pictures);
+    }
+    let held = [
+        args.ceilings.board.is_some(),
+        args.ceilings.mode.is_some(),
+        args.ceilings.ceilings.is_some(),
+    ];
+    if held.contains(&true) && !args.layers {
+        let said = "--board, --mode and --ceilings go with --layers; for a whole run: jetlag roofline";
+        return Err(WrongUse(said.to_owned()).into());
     }
     if args.layers || args.kernels {
         plain_format(args.format)?;
@@ -119,6 +128,7 @@ pub fn show(path: &Path, format: ResultFormat, junit: Option<&Path>) -> anyhow::
         pictures: None,
         force: false,
         layers: false,
+        ceilings: CeilingsOf::default(),
         kernels: false,
         critical_path: false,
         what_if: Vec::new(),

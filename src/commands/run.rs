@@ -18,6 +18,7 @@ use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::phases::{announcement, phases};
 use super::processes::Processes;
+use super::recorded_work;
 use super::run_path::{Reserved, spare_files};
 use super::signals::{Starting, stop_on_signals};
 use super::single;
@@ -121,8 +122,12 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     let stop = stop_on_signals()?;
     starting.runs(&stop);
     let held = hold_clocks(&scenario)?;
-    let manifest = manifest(&scenario, &ready.tenants, processes.as_ref());
-    let writer = reserved.record(&manifest)?;
+    let mut manifest = manifest(&scenario, &ready.tenants, processes.as_ref());
+    let work = recorded_work::count(&scenario, &mut manifest);
+    let mut writer = reserved.record(&manifest)?;
+    for node in &work {
+        writer.work(node)?;
+    }
     if let Some(text) = announcement(&scenario, &phases(&scenario)) {
         say(&text);
     }

@@ -18,6 +18,7 @@ use crate::backend::null::NullBackend;
 use crate::backend::sim::{SharedDevice, SimBackend};
 use crate::backend::{Backend, BackendError, NetworkSource, NotBatched, Program, Slot};
 use crate::clock::{Clock, RealClock};
+use crate::detector::Detector;
 use crate::files;
 use crate::record::{NetworkManifest, StartUp, TenantManifest};
 use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Sharing, Tenant};
@@ -388,6 +389,7 @@ fn one(
         application: None,
         // Equal seeds give equal files in simulated time.
         start_up: (scenario.clock == ClockKind::Real).then_some(times),
+        batch: detector.as_ref().and_then(Detector::batch),
     };
     let inputs_of_one = of_one.host_tensors.clone();
     // Only a backend that executes has outputs to make detections of, and only content can be prepared.
@@ -468,6 +470,7 @@ fn networks(program: &Program) -> Result<Vec<NetworkManifest>, Obstacle> {
                 name: network.to_string(),
                 blake3: hash.to_hex().to_string(),
                 bytes: bytes as u64,
+                ..NetworkManifest::default()
             })
         })
         .collect()

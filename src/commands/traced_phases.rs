@@ -120,6 +120,7 @@ fn take_over(file: &Path, notes: &Sender<Event>) -> anyhow::Result<()> {
             Event::Detections(_)
             | Event::Sample(_)
             | Event::Node(_)
+            | Event::Work(_)
             | Event::Signal(_)
             | Event::Window(_)
             | Event::Range(_) => false,

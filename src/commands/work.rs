@@ -147,7 +147,11 @@ fn name(engine: &NetworkSource) -> String {
 }
 
 /// The largest shapes that the detector feeds, for inputs that the network leaves open.
-fn of_detector(detector: &Detector, engine: &NetworkSource, mut given: Given) -> anyhow::Result<Given> {
+pub(super) fn of_detector(
+    detector: &Detector,
+    engine: &NetworkSource,
+    mut given: Given,
+) -> anyhow::Result<Given> {
     let facts = facts_of(engine).map_err(WrongUse::because)?;
     for tensor in &detector.program.host_tensors {
         let open = facts.inputs.iter().any(|port| {

@@ -69,6 +69,20 @@ pub struct Detector {
     pub postprocess: Box<dyn Postprocess>,
 }
 
+impl Detector {
+    /// Items of a frame, of a bare network: the first extent that all its inputs have; none where they differ, and of what detects.
+    pub fn batch(&self) -> Option<u64> {
+        let mut first = self
+            .program
+            .host_tensors
+            .iter()
+            .map(|tensor| tensor.max_shape.dims().first());
+        let batch = *first.next()??;
+        let is_bare = self.input == ContentKind::Empty && self.classes.is_empty();
+        (is_bare && first.all(|other| other == Some(&batch))).then_some(batch as u64)
+    }
+}
+
 /// What goes wrong in making or running a detector.
 #[derive(Debug, thiserror::Error)]
 pub enum DetectorError {

@@ -38,6 +38,7 @@ fn manifest() -> Manifest {
             submission_may_wait: None,
             application: None,
             start_up: None,
+            batch: None,
         }],
         machine: BTreeMap::new(),
         anchor: Stamp(0),

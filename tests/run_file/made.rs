@@ -9,9 +9,10 @@ use jetlag::record::activity::{
 use jetlag::record::{
     APPLICATION_BACKEND, Activity, ActivityBatch, ApplicationTenant, Averaging, BatchPart, Covariance,
     Definition, DetectionsRecord, Device, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, Launch,
-    LogRecord, Manifest, Measurand, NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Part, Phase,
-    PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord,
-    Sampled, SignalRecord, Subject, Submission, SweptRate, TenantManifest, TraceRecord, WindowRecord,
+    LogRecord, Manifest, Measurand, MovedTensor, NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Part,
+    Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord,
+    Sampled, SignalRecord, Subject, Submission, Sureness, SweptRate, TenantManifest, TraceRecord,
+    WindowRecord, WorkRecord,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, LatencyModel, Overload, Release, Scenario,
@@ -68,11 +69,13 @@ pub(crate) fn manifest() -> Manifest {
                     name: format!("{name}.onnx"),
                     blake3: "00".repeat(32),
                     bytes: 1234,
+                    ..NetworkManifest::default()
                 }],
                 source: "nothing".into(),
                 submission_may_wait: None,
                 application: None,
                 start_up: None,
+                batch: None,
             })
             .into(),
         machine: BTreeMap::from([("cpu".into(), "made up".into()), ("cores".into(), "2".into())]),
@@ -284,6 +287,27 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
         from: ANCHOR + Nanos(1),
         to: ANCHOR + Nanos(3_000_000_001),
     }));
+    events.push(Event::Work(WorkRecord {
+        tenant: 1,
+        network: 0,
+        node: 7,
+        name: "/stem/Conv".into(),
+        operator: "Conv".into(),
+        element: "float".into(),
+        input_shape: Some("1x3x224x224".into()),
+        output_shape: None,
+        flops: Some(236_027_904),
+        macs: Some(118_013_952),
+        params: 9408,
+        bytes_read: None,
+        bytes_written: Some(3_211_264),
+        times: 1,
+        at_load: false,
+        sureness: Sureness::Unknown,
+        why: "its pads are computed from data".into(),
+        reads: vec![moved(3, 602_112, false), moved(4, 37_632, false)],
+        writes: vec![moved(5, 3_211_264, true)],
+    }));
     for (path, items) in [("run/batch/decode", None), ("run/batch", Some(4))] {
         events.push(Event::Range(RangeRecord {
             tenant: 1,
@@ -298,6 +322,14 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
     events.extend(other_phases(frames));
     events.extend(traced_phase());
     events
+}
+
+fn moved(tensor: u32, bytes: u64, leaves: bool) -> MovedTensor {
+    MovedTensor {
+        tensor,
+        bytes,
+        leaves,
+    }
 }
 
 /// A pair under another way of sharing, and a step of a sweep.

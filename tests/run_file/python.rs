@@ -4,7 +4,7 @@ use std::process::Command;
 
 use jetlag::detector::{Detection, Place};
 use jetlag::record::activity::{OnStream, Work};
-use jetlag::record::{Activity, ActivityBatch, Event, Manifest, Part, Phase};
+use jetlag::record::{Activity, ActivityBatch, Event, Manifest, MovedTensor, Part, Phase};
 use jetlag::units::{Nanos, Stamp};
 use nvidia_doubles::machine;
 use serde_json::{Value, json};
@@ -148,6 +148,26 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                 "response_covariance_ns2": r.with_response.map(|with| with.covariance),
             });
             (format!("/jetlag/{}/nodes", tenant(r.tenant)), latest, fields)
+        }
+        Event::Work(r) => {
+            let or_not = |count: Option<u64>| count.map_or(-1, |count| count as i64);
+            let shape = |shape: &Option<String>| shape.clone().unwrap_or_default();
+            let column = |all: &[MovedTensor], of: fn(&MovedTensor) -> Value| -> Vec<Value> {
+                all.iter().map(of).collect()
+            };
+            let (tensor, bytes): (fn(&MovedTensor) -> Value, fn(&MovedTensor) -> Value) =
+                (|one| json!(one.tensor), |one| json!(one.bytes));
+            let fields = json!({
+                "flops": or_not(r.flops), "macs": or_not(r.macs), "bytes_read": or_not(r.bytes_read),
+                "bytes_written": or_not(r.bytes_written), "params": r.params, "times": r.times, "node": r.node,
+                "tenant": r.tenant, "network": r.network, "bound": r.sureness as u8, "at_load": r.at_load,
+                "name": r.name, "operator_name": r.operator, "element": r.element, "why": r.why,
+                "input_shape": shape(&r.input_shape), "output_shape": shape(&r.output_shape),
+                "read_tensors": column(&r.reads, tensor), "read_bytes": column(&r.reads, bytes),
+                "written_tensors": column(&r.writes, tensor), "written_bytes": column(&r.writes, bytes),
+                "leaves": column(&r.writes, |one| json!(one.leaves)),
+            });
+            (format!("/jetlag/{}/work", tenant(r.tenant)), latest, fields)
         }
         Event::Finding(r) => {
             let fields = json!({

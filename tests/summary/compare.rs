@@ -526,6 +526,7 @@ fn other_networks_and_backends_are_noted_and_the_same_ones_are_not() {
                     name: "detector.onnx".to_owned(),
                     blake3: network.to_owned(),
                     bytes: 1,
+                    ..Default::default()
                 }];
             })
         };

@@ -74,6 +74,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
                 submission_may_wait: None,
                 application: None,
                 start_up: None,
+                batch: None,
             })
             .collect(),
         machine: BTreeMap::new(),

@@ -471,6 +471,7 @@ fn the_manifest_says_of_what_a_run_was() {
         name: "camera.onnx".to_owned(),
         blake3: "0123456789abcdef0123456789abcdef".to_owned(),
         bytes: 4096,
+        ..NetworkManifest::default()
     });
     let mut out = Vec::new();
     manifest::write(&run, &mut out, &plain(100)).expect("writing to memory");

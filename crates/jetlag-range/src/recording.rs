@@ -185,6 +185,7 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
                     deadline: tenant.deadline,
                 }),
                 start_up: None,
+                batch: None,
             })
             .collect(),
         machine: jetlag_board::facts(&Roots::system()),

@@ -7,6 +7,7 @@ use crate::frame::{DetectionsRecord, FrameRecord};
 use crate::phase::{Phase, PhaseRecord, PhaseSpec};
 use crate::signal::{SampleRecord, SignalRecord, WindowRecord};
 use crate::units::{Nanos, Stamp};
+use crate::work::WorkRecord;
 
 /// A finding: something that limits the meaning of the run's figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,4 +117,5 @@ pub enum Event {
     Activities(ActivityBatch),
     Definition(Definition),
     Trace(TraceRecord),
+    Work(WorkRecord),
 }

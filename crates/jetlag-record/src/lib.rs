@@ -44,6 +44,8 @@ mod strings;
 pub mod units;
 mod utc;
 pub mod wire;
+mod work;
+mod work_message;
 pub mod writer;
 
 /// What every run file begins with, as every MCAP file does.
@@ -66,4 +68,5 @@ pub use signal::{
     Averaging, IDLE_WINDOW, RECORDING_WINDOW, RailRole, SampleRecord, SignalRecord, WindowRecord,
 };
 pub use utc::Utc;
+pub use work::{MovedTensor, NetworkWork, Sureness, WorkRecord};
 pub use writer::{RecordError, RunWriter};

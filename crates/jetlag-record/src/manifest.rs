@@ -8,6 +8,7 @@ use crate::device::{self, Device};
 use crate::scenario::Scenario;
 use crate::schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO};
 use crate::units::{Nanos, Stamp};
+use crate::work::NetworkWork;
 
 /// Backend of a tenant that is an application's own code, marked with `jetlag::range`.
 pub const APPLICATION_BACKEND: &str = "application";
@@ -145,6 +146,10 @@ pub struct TenantManifest {
     /// How long it took to become ready; `None` in simulated time, for an application, and in files of earlier versions.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub start_up: Option<StartUp>,
+    /// Items of a frame, of a bare network: the first extent that all its inputs have. `None` where they differ, for detectors, and
+    /// in files before version 1.11.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub batch: Option<u64>,
 }
 
 /// How long the parts of a tenant's start took, one after another. Its first frames are in the record themselves.
@@ -172,7 +177,7 @@ pub struct ApplicationTenant {
 }
 
 /// One network file, with its hash, to tell whether two runs used the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkManifest {
     /// Name of the file, or of the built-in network.
     pub name: String,
@@ -180,4 +185,11 @@ pub struct NetworkManifest {
     pub blake3: String,
     /// Length of the file in bytes.
     pub bytes: u64,
+    /// What one inference computes and moves; none where that could not be told, for tenants that execute nothing, and in files
+    /// before version 1.11.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub work: Option<NetworkWork>,
+    /// Why it could not be told, a sentence.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub no_work: Option<String>,
 }

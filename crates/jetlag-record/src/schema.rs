@@ -49,10 +49,11 @@ pub(super) enum MessageKind {
     Activities,
     Name,
     Trace,
+    Work,
 }
 
 impl MessageKind {
-    pub(super) const ALL: [MessageKind; 16] = [
+    pub(super) const ALL: [MessageKind; 17] = [
         MessageKind::Frame,
         MessageKind::Detections,
         MessageKind::Sample,
@@ -69,6 +70,7 @@ impl MessageKind {
         MessageKind::Activities,
         MessageKind::Name,
         MessageKind::Trace,
+        MessageKind::Work,
     ];
     /// Name of the ROS 2 message type.
     pub(super) const fn name(self) -> &'static str {
@@ -89,6 +91,7 @@ impl MessageKind {
             MessageKind::Activities => "jetlag_msgs/msg/Activities",
             MessageKind::Name => "jetlag_msgs/msg/Name",
             MessageKind::Trace => "jetlag_msgs/msg/Trace",
+            MessageKind::Work => "jetlag_msgs/msg/Work",
         }
     }
     /// The definition, with those that it uses (`ros2msg`, as the MCAP registry describes it).
@@ -149,6 +152,7 @@ impl MessageKind {
                 include_str!("msg/TracedDevice.dep"),
                 include_str!("msg/Time.dep")
             ),
+            MessageKind::Work => concat!(include_str!("msg/Work.msg"), include_str!("msg/Time.dep")),
         }
     }
     /// The kind of a schema's name; none for those of newer versions and of other programs.

@@ -8,7 +8,7 @@ use std::io::{BufReader, Read, Write};
 use crate::activity_message;
 use crate::cdr::CdrError;
 use crate::schema::MessageKind;
-use crate::{DetectionsRecord, Event, FrameRecord, message};
+use crate::{DetectionsRecord, Event, FrameRecord, message, work_message};
 
 /// Stands in place of a record's kind for text between the two ends.
 const TEXT: u8 = u8::MAX;
@@ -114,6 +114,10 @@ impl Outbox {
             Event::Trace(r) => {
                 activity_message::encode_trace(body, 0, r);
                 MessageKind::Trace
+            }
+            Event::Work(r) => {
+                work_message::encode(body, 0, r);
+                MessageKind::Work
             }
             Event::Node(r) => {
                 message::encode_node(body, 0, r);

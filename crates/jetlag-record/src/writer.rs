@@ -76,6 +76,7 @@ struct TenantChannels {
     other_phase: Option<Channel>,
     nodes: Option<Channel>,
     ranges: Option<Channel>,
+    work: Option<Channel>,
 }
 
 impl TenantChannels {
@@ -89,6 +90,7 @@ impl TenantChannels {
             other_phase: None,
             nodes: None,
             ranges: None,
+            work: None,
         }
     }
 }
@@ -241,6 +243,7 @@ impl<W: Write + Seek> RunWriter<W> {
                     MessageKind::OtherPhase => "other/phase",
                     MessageKind::Node => "nodes",
                     MessageKind::Range => "ranges",
+                    MessageKind::Work => "work",
                     _ => "frame",
                 };
                 let topic = schema::tenant_topic(&self.tenant(tenant)?.name, what);
@@ -265,6 +268,7 @@ impl<W: Write + Seek> RunWriter<W> {
             MessageKind::OtherPhase => &mut channels.other_phase,
             MessageKind::Node => &mut channels.nodes,
             MessageKind::Range => &mut channels.ranges,
+            MessageKind::Work => &mut channels.work,
             _ => &mut channels.frame,
         })
     }

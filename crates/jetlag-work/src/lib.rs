@@ -36,7 +36,6 @@
 //! | `traffic`, `live`, `training` | what moves, what lives, what comes back |
 //! | `work`, `text` | all of it together; as a table |
 //! | [`pagoda()`] | the estimate of another tool by its rules |
-//! | [`roofline`] | attainable rates, and energy by work and traffic |
 
 #![forbid(unsafe_code)]
 
@@ -53,7 +52,6 @@ mod live;
 mod onnx;
 mod order;
 mod pagoda;
-pub mod roofline;
 mod text;
 mod traffic;
 mod training;
@@ -68,5 +66,6 @@ pub use graph::{Dim, Graph, Input};
 pub use layers::{LayerShape, layers};
 pub use pagoda::{Pagoda, Share, pagoda};
 pub use text::text;
+pub use traffic::{Moves, TensorMoved};
 pub use training::{Backward, Optimiser};
 pub use work::{Bound, NodeWork, Options, Totals, TrainingWork, Unknown, Work, work};

@@ -26,6 +26,26 @@ pub(crate) struct Moved {
     pub(crate) written: Bytes,
 }
 
+/// The tensors that a node moves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moves {
+    /// Tensors that it reads.
+    pub reads: Vec<TensorMoved>,
+    /// Tensors that it writes.
+    pub writes: Vec<TensorMoved>,
+}
+
+/// A tensor that a node reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorMoved {
+    /// The tensor's number in the network; a view of a tensor has that of the tensor.
+    pub tensor: usize,
+    /// Bytes of it, over all executions of the node.
+    pub bytes: u64,
+    /// Whether it is written and an output of the network.
+    pub leaves: bool,
+}
+
 /// Bytes of so many elements of a tensor, or of all of it.
 pub(crate) fn bytes_of(walk: &Walk, id: Id, elements: Option<u64>, wanted: As) -> Bytes {
     let Some(value) = walk.values.get(id) else {
@@ -122,6 +142,42 @@ pub(crate) fn round_trip(walk: &Walk, step: &Step, wanted: As) -> Moved {
         read: multiplied(read, step.times),
         written: multiplied(written, step.times),
     }
+}
+
+/// The tensors that a step moves, as [`round_trip`] counts them; none where bytes are not known.
+pub(crate) fn moves(walk: &Walk, step: &Step, wanted: As) -> Option<Moves> {
+    if is_still(step) {
+        return Some(Moves::default());
+    }
+    if !step.has_rule {
+        return None;
+    }
+    let root = |id: Id| walk.roots.get(id).copied().unwrap_or(id);
+    let moved = |id: Id, part: Option<u64>| {
+        let bytes = multiplied(bytes_of(walk, id, part, wanted), step.times).ok()?;
+        Some(TensorMoved {
+            tensor: root(id),
+            bytes,
+            leaves: false,
+        })
+    };
+    let reads = reads(step).into_iter().map(|(id, part)| moved(id, part));
+    let stated = step.cost.as_ref().ok().and_then(|cost| cost.writes);
+    let outputs = step.outputs.iter().enumerate();
+    let written = outputs
+        .filter(|(at, id)| *at == 0 || is_used(walk, **id))
+        .map(|(at, id)| {
+            let leaves = walk.outputs.iter().any(|output| root(*output) == root(*id));
+            let part = if at == 0 { stated } else { None };
+            Some(TensorMoved {
+                leaves,
+                ..moved(*id, part)?
+            })
+        });
+    Some(Moves {
+        reads: reads.collect::<Option<_>>()?,
+        writes: written.collect::<Option<_>>()?,
+    })
 }
 
 /// Further outputs (a mask, statistics) are made where somebody has a name for them; what has no shape is not made.

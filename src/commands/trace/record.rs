@@ -133,6 +133,7 @@ fn manifest(names: &[String], folder: &Folder, asked: &Asked<'_>) -> Manifest {
         submission_may_wait: None,
         application: Some(ApplicationTenant::default()),
         start_up: None,
+        batch: None,
     };
     Manifest {
         schema_major: subject.schema_major(),

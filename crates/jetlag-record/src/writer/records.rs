@@ -7,7 +7,8 @@ use crate::activity::{ActivityBatch, Definition, TraceRecord};
 use crate::schema::{self, MessageKind};
 use crate::{
     DetectionsRecord, Event, Finding, FrameRecord, LogRecord, NodeRecord, Phase, PhaseRecord, PhaseSpec,
-    RangeRecord, SampleRecord, SignalRecord, WindowRecord, activity_message, message,
+    RangeRecord, SampleRecord, SignalRecord, WindowRecord, WorkRecord, activity_message, message,
+    work_message,
 };
 
 impl<W: Write + Seek> RunWriter<W> {
@@ -28,6 +29,7 @@ impl<W: Write + Seek> RunWriter<W> {
             Event::Activities(r) => self.activities(r),
             Event::Definition(r) => self.definition(r),
             Event::Trace(r) => self.trace(r),
+            Event::Work(r) => self.work(r),
         }
     }
 
@@ -75,6 +77,13 @@ impl<W: Write + Seek> RunWriter<W> {
         let at = self.latest;
         message::encode_node(&mut self.encoded, self.wall.unix_ns(at), record);
         self.put_tenant(record.tenant, MessageKind::Node, at)
+    }
+
+    /// Records the static work of one node, at the time of the latest record before it.
+    pub fn work(&mut self, record: &WorkRecord) -> Result<(), RecordError> {
+        let at = self.latest;
+        work_message::encode(&mut self.encoded, self.wall.unix_ns(at), record);
+        self.put_tenant(record.tenant, MessageKind::Work, at)
     }
 
     /// Records one range of an application.

@@ -146,7 +146,7 @@ impl Summarizer {
             Event::Activities(batch) => self.traced.activities(batch),
             Event::Definition(definition) => self.traced.definition(definition),
             Event::Trace(trace) => self.traced.trace(trace),
-            Event::Detections(_) | Event::Range(_) => {}
+            Event::Detections(_) | Event::Range(_) | Event::Work(_) => {}
         }
     }
 

@@ -327,6 +327,11 @@ impl Gathered {
             submitting,
             sampled: self.together.and_then(|phase| phase.sampled),
             input_effect,
+            batch: manifest.batch,
+            throughput_items: manifest
+                .batch
+                .filter(|_| seconds > 0.0)
+                .map(|batch| six_decimals(completed as f64 * batch as f64 / seconds)),
             age_ms: (self.age.count() > 0).then(|| of_series(self.age, &in_order(AGE))),
         };
         let samples = Samples {

@@ -13,6 +13,7 @@ mod interference;
 mod machine;
 mod overlay;
 mod pictures;
+pub mod roofline;
 mod tenants;
 mod timeline;
 mod traced;

@@ -94,6 +94,12 @@ fn card(number: usize, tenant: &TenantSummary) -> Card {
         },
         ..plain("completed", tenant.throughput_fps, short, "/s")
     });
+    if let Some(batch) = tenant.batch.filter(|batch| *batch > 1) {
+        figures.push(Glance {
+            note: format!("{batch} a frame"),
+            ..plain("items", tenant.throughput_items, short, "/s")
+        });
+    }
     if let Some(slowdown) = &tenant.slowdown {
         let (value, interval, note) = match slowdown.p99 {
             Some(p99) => (Some(p99), slowdown.ci95.p99, "of p99"),

@@ -282,6 +282,7 @@ mod tests {
                 submission_may_wait: None,
                 application: None,
                 start_up: None,
+                batch: None,
             }],
             machine: std::collections::BTreeMap::new(),
             anchor: Stamp(0),

@@ -17,6 +17,7 @@ mod phases;
 mod plots;
 pub(crate) mod power;
 mod predictability;
+pub mod roofline;
 pub mod start_up;
 pub(crate) mod waterfall;
 pub mod what_if;
@@ -217,8 +218,12 @@ fn frames(summary: &Summary, style: &Style) -> String {
     if before {
         grid = grid.column("failed in warm-up", Align::Right);
     }
+    let batches = summary.tenants.iter().any(|tenant| tenant.batch > Some(1));
+    let mut grid = grid.column("frames/s", Align::Right);
+    if batches {
+        grid = grid.column("items/s", Align::Right);
+    }
     let mut grid = grid
-        .column("frames/s", Align::Right)
         .optional("backend", Align::Left)
         .optional("detections", Align::Right);
     let alarming = |count: u64| {
@@ -240,8 +245,9 @@ fn frames(summary: &Summary, style: &Style) -> String {
         ];
         row.extend(overdue.then(|| alarming(counts.overdue)));
         row.extend(before.then(|| alarming(counts.failed_in_warmup)));
+        row.extend([plain(or_unknown(tenant.throughput_fps, short))]);
+        row.extend(batches.then(|| plain(or_unknown(tenant.throughput_items, short))));
         row.extend([
-            plain(or_unknown(tenant.throughput_fps, short)),
             plain(&tenant.backend),
             plain(or_unknown(tenant.detections, |count| count.to_string())),
         ]);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::weights::{Weights, elements, overflow};
 use super::{Bound, NodeWork, Options, Totals, TrainingWork, Unknown, Work};
-use crate::element::As;
+use crate::element::{As, Element};
 use crate::error::WorkError;
 use crate::given::{Given, resolve};
 use crate::graph::Graph;
@@ -141,7 +141,25 @@ fn of_step(walk: &Walk, step: &Step, wanted: As, weights: &Weights) -> Result<No
         group: None,
         bound,
         backward: None,
+        input: fed(walk, step),
+        element: step
+            .outputs
+            .first()
+            .and_then(|id| walk.values.get(*id))
+            .map_or(Element::Unknown, |value| value.element),
+        moves: (!is_unknown)
+            .then(|| traffic::moves(walk, step, wanted))
+            .flatten(),
     })
+}
+
+/// The shape of the first input that is no constant, or of the first one.
+fn fed(walk: &Walk, step: &Step) -> Option<Vec<u64>> {
+    let mut given = step.inputs.iter().flatten();
+    let is_fed = |id: &&Id| walk.values.get(**id).is_some_and(|value| !value.constant);
+    let id = given.clone().find(is_fed).or_else(|| given.next())?;
+    let shape = walk.values.get(*id)?.shape.as_ref().ok()?;
+    Some(shape.dims.clone())
 }
 
 fn unknown(nodes: &[NodeWork], fused: &traffic::Fused) -> Unknown {

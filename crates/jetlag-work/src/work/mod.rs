@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::element::As;
+use crate::element::{As, Element};
+use crate::traffic::Moves;
 use crate::training::{Backward, Optimiser};
 
 pub use count::work;
@@ -71,6 +72,14 @@ pub struct NodeWork {
     pub bound: Bound,
     /// Its part of the way back, in a training step.
     pub backward: Option<Backward>,
+    /// The shape of the first tensor that it takes as data; none where it is not known.
+    pub input: Option<Vec<u64>>,
+    /// The type of its first output's elements.
+    pub element: Element,
+    /// What it moves, tensor by tensor, if every operator goes through memory: to tell what some nodes together move. None where
+    /// bytes are not known.
+    #[serde(skip)]
+    pub moves: Option<Moves>,
 }
 
 /// How sure a count is.

@@ -11,7 +11,6 @@ mod operators;
 mod pagoda;
 mod random;
 mod real;
-mod roofline;
 mod shown;
 mod traffic;
 mod training;

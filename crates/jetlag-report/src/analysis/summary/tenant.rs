@@ -84,6 +84,12 @@ pub struct TenantSummary {
     pub sampled: Option<Sampled>,
     /// How its times go with the size of its input; `None` where no size is recorded.
     pub input_effect: Option<InputEffect>,
+    /// Items of a frame, of a bare network with a batch; absent for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u64>,
+    /// Items of completed frames per second of measured time: throughput times batch; absent likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throughput_items: Option<f64>,
 }
 
 /// What a node's time is the time of.

@@ -5,7 +5,9 @@
 //! together, and so does what shares a node with either: such a group covers the same work in both runs, and its times may be
 //! compared. Layers that TensorRT adds for itself (copies into another format) cover no node; they match by their whole name.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+use crate::analysis::layer_name::covered;
 
 /// Layers of both runs that cover the same nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,48 +16,6 @@ pub(super) struct Group {
     pub(super) a: Vec<usize>,
     /// Places of the second run's layers.
     pub(super) b: Vec<usize>,
-}
-
-/// The nodes that a layer covers, by its name; the name itself where it is no list of nodes.
-pub(super) fn covered(layer: &str) -> BTreeSet<&str> {
-    let parts = layer.split(" + ").flat_map(|part| part.split(" || "));
-    let nodes: BTreeSet<&str> = parts
-        .flat_map(|part| match pointwise(part) {
-            Some(inside) => inside.split(", ").map(bare).collect::<Vec<_>>(),
-            None => vec![bare(part)],
-        })
-        .filter(|node| !node.is_empty())
-        .collect();
-    if nodes.is_empty() {
-        BTreeSet::from([layer])
-    } else {
-        nodes
-    }
-}
-
-/// What stands within `PWN(…)`.
-fn pointwise(part: &str) -> Option<&str> {
-    let at = part.trim().strip_prefix("PWN(")?;
-    at.strip_suffix(')')
-}
-
-/// A node's name without what is around it.
-fn bare(node: &str) -> &str {
-    let mut node = node.trim();
-    while let Some(inside) = pointwise(node) {
-        node = inside.trim();
-    }
-    // A list within a list was cut at its commas, so one side of its brackets is elsewhere.
-    while let Some(rest) = node.strip_prefix("PWN(") {
-        node = rest.trim();
-    }
-    let open = node.matches('(').count();
-    let mut close = node.matches(')').count();
-    while close > open && node.ends_with(')') {
-        node = &node[..node.len() - 1];
-        close -= 1;
-    }
-    node
 }
 
 /// The groups of two runs' layers, in the order of the first run's, then those of the second run alone. Every layer is in one.
@@ -91,6 +51,8 @@ pub(super) fn groups(a: &[&str], b: &[&str]) -> Vec<Group> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;

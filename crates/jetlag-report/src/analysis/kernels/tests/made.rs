@@ -276,6 +276,7 @@ fn tenant(name: &str) -> TenantManifest {
         submission_may_wait: None,
         application: None,
         start_up: None,
+        batch: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rates below two roofs, and prices of work, traffic and time.
 
-use jetlag_work::roofline::{EnergyRow, FitError, Limit, Roofs, balance_point, fit_energy};
+use jetlag::analysis::roofline::{EnergyRow, FitError, Limit, Roofs, balance_point, fit_energy};
 use nvidia_doubles::machine::shared;
 
 #[test]
@@ -131,4 +131,45 @@ fn published_rows_give_a_price_for_work_and_time_and_none_for_bytes() {
         "{fit:?}"
     );
     assert!(balance_point(&fit).is_err());
+}
+
+/// All twenty rows against the board's own peak and bandwidth: an execution above its roof would be a wrong count or a wrong ceiling.
+#[test]
+fn no_published_row_is_above_the_roof_of_its_board() {
+    let Some(estimates) = shared("data/pagoda/static_estimates.csv") else {
+        return;
+    };
+    let Some(measured) = shared("data/pagoda/orin_agx_maxn_measured.csv") else {
+        return;
+    };
+    let rows = |path| -> Vec<Vec<String>> {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.lines()
+            .skip(1)
+            .map(|line| line.split(',').map(str::to_owned).collect())
+            .collect()
+    };
+    let estimates = rows(estimates);
+    let number = |text: &String| -> f64 { text.parse().unwrap() };
+    // 2048 cores with a multiply-add a clock at 1300.5 MHz; 256 bits at 3199 MHz, twice a clock.
+    let peak = 2048.0 * 2.0 * 1300.5e6;
+    let roofs = Roofs {
+        peak_flops_per_s: peak,
+        bytes_per_s: 256.0 / 8.0 * 3199e6 * 2.0,
+    };
+    let mut highest: f64 = 0.0;
+    let measured = rows(measured);
+    for row in &measured {
+        let own = estimates
+            .iter()
+            .find(|own| own[0] == row[0] && own[1] == row[1])
+            .unwrap();
+        let place = roofs
+            .place(number(&own[2]), number(&own[4]), number(&row[6]) / 1e3)
+            .unwrap();
+        assert!(place.share < 1.0, "{row:?}: {place:?}");
+        highest = highest.max(place.achieved_flops_per_s / peak);
+    }
+    assert_eq!(measured.len(), 20);
+    assert!((highest - 0.51).abs() < 0.01, "{highest}");
 }

@@ -1,12 +1,6 @@
-//! Rooflines: which rate a device can reach at an intensity, and what work and traffic cost in energy.
+//! Which rate a device can reach at an intensity, and where a measured execution lies below that.
 //!
-//! S. Williams, A. Waterman, D. Patterson: Roofline (Communications of the ACM 52.4, 2009); J. W. Choi and others: A Roofline
-//! Model of Energy (IPDPS 2013); as Pagoda uses it, arXiv 2509.20189.
-
-mod energy;
-mod fit;
-
-pub use energy::{Coefficient, EnergyFit, EnergyRow, FitError, balance_point, fit_energy};
+//! S. Williams, A. Waterman, D. Patterson: Roofline (Communications of the ACM 52.4, 2009).
 
 use serde::Serialize;
 
@@ -64,6 +58,22 @@ impl Roofs {
     pub fn balance(&self) -> Option<f64> {
         let are_sound = is_positive(self.peak_flops_per_s) && is_positive(self.bytes_per_s);
         are_sound.then(|| self.peak_flops_per_s / self.bytes_per_s)
+    }
+
+    /// The shortest time that the roofs allow for this much work and traffic, in seconds, and which roof decides it; either may be 0,
+    /// as of what only moves. None where a number is negative or not finite, or both are 0.
+    pub fn least(&self, flops: f64, bytes: f64) -> Option<(f64, Limit)> {
+        if !(is_positive(self.peak_flops_per_s) && is_positive(self.bytes_per_s)) {
+            return None;
+        }
+        let (computing, moving) = (flops / self.peak_flops_per_s, bytes / self.bytes_per_s);
+        let are_sound = [computing, moving]
+            .iter()
+            .all(|time| time.is_finite() && *time >= 0.0);
+        (are_sound && computing + moving > 0.0).then_some(match computing >= moving {
+            true => (computing, Limit::Compute),
+            false => (moving, Limit::Memory),
+        })
     }
 
     /// Where an execution of this much work and traffic in this time lies. None where a number is not positive and finite.

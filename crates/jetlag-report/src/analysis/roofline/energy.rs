@@ -1,5 +1,6 @@
 //! E = e_flop · W + e_byte · Q + p0 · T, fitted to measured executions.
 //!
+//! J. W. Choi and others: A Roofline Model of Energy (IPDPS 2013); as Pagoda uses it, arXiv 2509.20189.
 //! Each row weighs by its own energy, so that errors are relative and a long run does not decide alone. No coefficient may be
 //! negative. One that the rows cannot tell from nothing, or from a mixture of the others, is said to be not identifiable
 //! instead of being printed.

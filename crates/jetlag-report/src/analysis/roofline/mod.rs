@@ -1,0 +1,42 @@
+//! Rooflines: which rates a device can reach, where the networks and layers of runs lie below them, and what limits them; what work,
+//! traffic and time cost in energy.
+//!
+//! The work is the run file's ([`crate::record::WorkRecord`]), the times are the measurement's, the ceilings are given: measured,
+//! or from a table of boards. Nothing here reads a file. docs/models.md has the definitions.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `roofs`, `energy`, `fit` | the arithmetic |
+//! | `ceilings` | what a device reaches at most, as data |
+//! | `placing` | which nodes a layer of an engine is made of |
+//! | `traffic` | what some nodes together move |
+//! | `gather` | collects a run's work and times |
+//! | `points` | a tenant's networks and layers, placed |
+//! | `several` | runs together: their order, findings, the fit of the energy |
+//! | `result` | what comes out |
+
+mod ceilings;
+mod energy;
+mod fit;
+mod gather;
+mod placing;
+mod points;
+mod result;
+mod roofs;
+mod several;
+mod traffic;
+
+#[cfg(test)]
+mod tests;
+
+pub use ceilings::{Bandwidth, CEILINGS_SCHEMA, Ceilings, CeilingsError, Peak, Processor};
+pub use energy::{Coefficient, EnergyFit, EnergyRow, FitError, balance_point, fit_energy};
+pub use gather::{Gathered, Gatherer};
+pub use placing::{Placing, place};
+pub use points::of_run;
+pub use result::{
+    Bound, EnergyPoint, EnergyRoofline, LayerPoint, NetworkPoint, OperatorPoints, Placed, Racing, Roofline,
+    RunRoofline, TenantRoofline,
+};
+pub use roofs::{Limit, Place, Roofs};
+pub use several::of_runs;

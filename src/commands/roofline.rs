@@ -1,0 +1,116 @@
+//! `jetlag roofline`: how far networks and layers of runs are from what their device could reach.
+//!
+//! The arithmetic is `analysis::roofline`'s; here runs are read, their work is counted again where their files lack it, and ceilings
+//! are found: given, or of the run's board in the mode that was in force.
+
+mod board;
+
+use std::path::Path;
+
+use anyhow::Context;
+
+use super::outcome::{Outcome, WrongUse};
+use super::output::{print, print_styled, say};
+use super::recorded_work;
+use super::report::{self, style};
+use super::run_path::spare_files;
+use crate::analysis::Summary;
+use crate::analysis::roofline::{Ceilings, Gathered, Gatherer, RunRoofline, of_run, of_runs};
+use crate::cli::{CeilingsOf, Format, ReportArgs, ResultFormat, RooflineArgs};
+use crate::files;
+use crate::report as reports;
+use crate::units::Bytes;
+
+/// Most bytes of a file with ceilings.
+const MOST_BYTES: Bytes = Bytes(1 << 20);
+
+/// Prints rooflines of runs, or writes them as a page.
+///
+/// # Errors
+/// [`WrongUse`]: a run or ceilings that cannot be read, a board or mode that is not known.
+pub(super) fn run(args: &RooflineArgs) -> anyhow::Result<Outcome> {
+    if let Some(page) = &args.html {
+        spare_files(page, args.force)?;
+    }
+    let given = Given::of(&args.ceilings)?;
+    let mut runs = Vec::new();
+    for path in &args.runs {
+        let (gathered, summary) = read(path)?;
+        runs.push(given.hold(&gathered, &summary)?);
+    }
+    let roofline = of_runs(runs);
+    let mut out = Vec::new();
+    match (&args.html, args.format) {
+        (Some(page), _) => {
+            reports::html::roofline::write(&roofline, &mut out)?;
+            std::fs::write(page, &out).with_context(|| format!("cannot write {}", page.display()))?;
+            let size = Bytes(out.len() as u64);
+            say(&format!("{} ({size}): open it in a browser", page.display()));
+        }
+        (None, Format::Json) => print(&(serde_json::to_string_pretty(&roofline)? + "\n"))?,
+        (None, Format::Text) => {
+            reports::text::roofline::write(&roofline, &mut out, &style())?;
+            print_styled(&String::from_utf8(out)?, style().colour)?;
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// `jetlag report --layers`: times, and below them the work of one run's layers where it is known.
+///
+/// # Errors
+/// As of a report, and as [`run`].
+pub(super) fn layers(args: &ReportArgs) -> anyhow::Result<Outcome> {
+    let given = Given::of(&args.ceilings)?;
+    let outcome = report::run(args)?;
+    if let ([path], ResultFormat::Text) = (&args.runs[..], args.format) {
+        let (gathered, summary) = read(path)?;
+        let text = reports::text::roofline::layers(&given.hold(&gathered, &summary)?, &style());
+        if !text.is_empty() {
+            print_styled(&format!("\n{text}"), style().colour)?;
+        }
+    }
+    Ok(outcome)
+}
+
+/// A run with what rooflines need of it.
+fn read(path: &Path) -> anyhow::Result<(Gathered, Summary)> {
+    let reader = report::open(path)?;
+    let mut gatherer = Gatherer::new(reader.manifest());
+    let summary = report::summarize(reader, path, |event| gatherer.push(event));
+    let mut gathered = gatherer.finish();
+    let (work, notes) = recorded_work::again(&mut gathered.manifest);
+    gathered.add(work, notes);
+    Ok((gathered, summary))
+}
+
+/// What runs are held against.
+enum Given {
+    File(Box<Ceilings>),
+    Board(CeilingsOf),
+}
+
+impl Given {
+    fn of(args: &CeilingsOf) -> Result<Given, WrongUse> {
+        let Some(file) = &args.ceilings else {
+            board::check(args)?;
+            return Ok(Given::Board(args.clone()));
+        };
+        let text = files::read_given_text(file, MOST_BYTES)
+            .map_err(|error| WrongUse(format!("cannot read the ceilings {}: {error}", file.display())))?;
+        let read = Ceilings::read(&text).map_err(|error| WrongUse(format!("{}: {error}", file.display())))?;
+        Ok(Given::File(Box::new(read)))
+    }
+
+    fn hold(&self, gathered: &Gathered, summary: &Summary) -> Result<RunRoofline, WrongUse> {
+        Ok(match self {
+            Given::File(ceilings) => of_run(gathered, summary, Some(ceilings), None),
+            Given::Board(asked) => match board::ceilings(asked, gathered) {
+                Ok(ceilings) => of_run(gathered, summary, Some(&ceilings), None),
+                // What was named must be known; what the run says may be anything.
+                Err(why) if asked.board.is_some() || asked.mode.is_some() => return Err(WrongUse(why)),
+                Err(why) => of_run(gathered, summary, None, Some(&why)),
+            },
+        })
+    }
+}
