@@ -51,9 +51,9 @@ pub struct Scenario {
     /// Each tenant alone, every pair and all together, under several sharing modes; none if not requested.
     #[serde(default)]
     pub matrix: Option<Matrix>,
-    /// One tenant at several rates; none if not requested.
-    #[serde(default)]
-    pub sweep: Option<Sweep>,
+    /// One tenant at several rates; none if not requested. Run files before version 1.11 call it `sweep`.
+    #[serde(default, alias = "sweep")]
+    pub duty_cycle: Option<DutyCycle>,
     /// Phases in which the GPU is traced, after all others; none if not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
@@ -92,7 +92,7 @@ impl Scenario {
             release: Release::Sleep,
             baseline: Baseline::default(),
             matrix: None,
-            sweep: None,
+            duty_cycle: None,
             trace: None,
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),
@@ -250,7 +250,7 @@ pub enum TracedPhases {
 
 /// One tenant at several rates, a phase for each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sweep {
+pub struct DutyCycle {
     /// The tenant whose rate changes from step to step.
     pub tenant: String,
     /// Frames per second, in this order.
@@ -259,7 +259,7 @@ pub struct Sweep {
     pub closed: bool,
 }
 
-impl Sweep {
+impl DutyCycle {
     /// The arrival of each step, in order.
     pub fn arrivals(&self) -> impl Iterator<Item = Arrival> {
         let paced = self.hz.iter().map(|&hz| Arrival::Periodic {
