@@ -8,6 +8,7 @@ mod machine;
 mod predict;
 mod results;
 mod run;
+mod sweep;
 mod trace;
 mod words;
 
@@ -25,6 +26,7 @@ pub use predict::{
 };
 pub use results::{CompareArgs, Compat, ExportArgs, ExportFormat, ReportArgs, TrtexecArgs};
 pub use run::{DeployArgs, RunArgs, RunOptions, TenantProcessArgs, TracedPhasesArgs, WithParentArgs};
+pub use sweep::{SweepArgs, SweepFormat};
 pub use trace::{TraceArgs, TracedGraphs};
 pub use words::{spelled_out, way};
 
@@ -109,6 +111,15 @@ Exit codes: the command's own; 128 + N if signal N ended it; 2 wrong use; 125 a 
 Exit codes: 0 done; 1 failed; 2 wrong use, or runs of which nothing that was asked for can be compared;
             3 a --fail-if applies, or cannot be decided; 130 interrupted; the finished runs were compared")]
     Compare(CompareArgs),
+    /// Run a scenario with many values of its fields, interruptible at any moment; find knees and Pareto fronts.
+    #[command(
+        after_help = "Examples:  jetlag sweep configs/sweep.ron -o s              run all points; the same line goes on after a kill -9
+           jetlag sweep s --pareto response.p99,miss_rate   points that no other beats, of a finished sweep
+           jetlag sweep configs/sim.ron --knee 'tenants.camera.arrival.hz in 5..200' --while 'camera.response.p99 < 33ms' -o k
+Exit codes: 0 done, also where points failed: they are rows; 1 failed; 2 wrong use, or nothing runs without --yes;
+            130 interrupted; the same line goes on"
+    )]
+    Sweep(SweepArgs),
     /// Export a run as JSON, CSV, Parquet, Perfetto trace, Markdown or CV-CUDA benchmark.
     #[command(
         after_help = "Examples:  jetlag export runs/demo.mcap --format perfetto -o demo.perfetto-trace

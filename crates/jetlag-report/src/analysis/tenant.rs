@@ -327,6 +327,8 @@ impl Gathered {
             submitting,
             sampled: self.together.and_then(|phase| phase.sampled),
             input_effect,
+            // Known once findings are.
+            failed: None,
             age_ms: (self.age.count() > 0).then(|| of_series(self.age, &in_order(AGE))),
         };
         let samples = Samples {
