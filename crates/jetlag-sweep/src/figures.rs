@@ -4,6 +4,7 @@
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use std::fmt;
 
 /// What a figure is called and measured in.
@@ -175,12 +176,20 @@ pub fn of_summary(summary: &Value) -> Figures {
                 "mhz" => "clock",
                 _ => "sensor",
             };
-            object(sensor, &format!("{family}.{name}"), kind, &mut figures);
+            for statistic in ["min", "mean", "median", "p95", "max"] {
+                if let Some(value) = sensor.get(statistic).and_then(Value::as_f64) {
+                    let column = Column::new(format!("{family}.{name}.{statistic}"), kind);
+                    figures.push((column, Figure::plain(value)));
+                }
+            }
         }
     }
     if let Some(host) = summary.get("host") {
         object(host, "host", "", &mut figures);
     }
+    // Two samplers may name a signal alike: the first is taken, as elsewhere.
+    let mut seen = HashSet::new();
+    figures.retain(|(column, _)| seen.insert(column.name.clone()));
     figures
 }
 

@@ -47,10 +47,11 @@ impl Folder {
         refuse_others(path)?;
         let (mut journal, begun) = JournalFile::open(&path.join(JOURNAL))?;
         if !begun.damaged.is_empty() {
+            let lines: Vec<String> = begun.damaged.iter().take(20).map(u64::to_string).collect();
             say(&format!(
-                "{} lines of {} are damaged; their runs are made again",
-                begun.damaged.len(),
-                path.join(JOURNAL).display()
+                "{} has damaged lines ({}); their runs are made again",
+                path.join(JOURNAL).display(),
+                lines.join(", ")
             ));
         }
         match &begun.header {
