@@ -5,10 +5,10 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use jetlag_sweep::Point;
 use jetlag_sweep::difference::Difference;
 use jetlag_sweep::journal::{Entry, Header, Journal, JournalFile};
 use jetlag_sweep::table::{Table, write_csv};
+use jetlag_sweep::{Point, write_page};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::commands::outcome::WrongUse;
@@ -169,10 +169,11 @@ fn refuse_others(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes the table into its folder, whole or not at all.
+/// Writes the table and its page into its folder, each whole or not at all.
 pub(super) fn write_table(folder: &Path, table: &Table) -> anyhow::Result<PathBuf> {
     let path = folder.join(TABLE);
     replace(&path, |out| write_csv(table, out))?;
+    replace(&folder.join("index.html"), |out| write_page(table, out))?;
     #[cfg(feature = "parquet")]
     replace(&folder.join("table.parquet"), |out| {
         jetlag_sweep::table::write_parquet(table, out)

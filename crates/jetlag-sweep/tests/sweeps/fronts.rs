@@ -47,7 +47,7 @@ fn a_known_front_is_recovered() {
     let front: Vec<(f64, f64)> = (0..10)
         .map(|n| (10.0 + 5.0 * f64::from(n), 20.0 + 8.0 * f64::from(n)))
         .collect();
-    let worse = front.iter().map(|(p99, fps)| (p99 + 4.0, fps - 4.0));
+    let worse = front.iter().map(|(p99, fps)| (p99 + 8.0, fps - 8.0));
     let points: Vec<(f64, f64)> = front.iter().copied().chain(worse).collect();
     let mut exact = 0;
     for seed in 0..100_u64 {

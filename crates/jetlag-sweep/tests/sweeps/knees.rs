@@ -100,11 +100,11 @@ fn the_knee_of_a_queue_is_in_its_interval_in_95_of_100_seeds() {
     assert!(runs / 100 < 98, "{runs}");
 }
 
-/// The 99th percentile of 20 000 responses, and its interval from the scatter of twenty stretches, which knows that neighbours wait for
+/// The 99th percentile of 10 000 responses, and its interval from the scatter of twenty stretches, which knows that neighbours wait for
 /// one another.
 fn queue(random: &mut Random, arrivals: f64, service: f64) -> Figure {
     const STRETCHES: usize = 20;
-    const EACH: usize = 1000;
+    const EACH: usize = 500;
     let (mut arrived, mut free) = (0.0_f64, 0.0_f64);
     let mut responses = Vec::with_capacity(STRETCHES * EACH);
     // It begins empty, which is not its usual state.
