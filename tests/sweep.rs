@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use crate::common::output::{run, stderr, stdout};
 
-/// A simulated camera for twenty seconds of simulated time.
-const BASE: &str = "Scenario(duration: \"20s\", warmup: \"0s\", seed: 3, clock: Virtual, tenants: [\
+/// A simulated camera for a minute of simulated time.
+const BASE: &str = "Scenario(duration: \"60s\", warmup: \"0s\", seed: 3, clock: Virtual, tenants: [\
                     Tenant(name: \"camera\", backend: Sim(LogNormal(median: \"9ms\", sigma: 0.1)), \
                     arrival: Periodic(hz: 30), deadline: \"33ms\", overload: Queue(capacity: 16))])";
 

@@ -93,7 +93,7 @@ fn a_sweep_has_a_row_a_run_with_every_figure_and_answers_afterwards() {
 fn failed_points_are_rows_with_a_cause_and_stop_an_axis() {
     // Real time, in which a frame is due every hour: the second value takes longer than a run may.
     let folder = folder(
-        r#"Sweep(base: "real.ron", limit: "2s", axes: [
+        r#"Sweep(base: "real.ron", limit: "8s", axes: [
             Axis(set: "duration", values: ["10ms", "1h", "2h"], till_first_fail: true)])"#,
     );
     let real =
@@ -169,10 +169,7 @@ fn a_second_sweep_is_refused_and_an_interrupted_one_goes_on() {
 fn the_configuration_runs_and_pandas_and_duckdb_read_its_table() {
     let folder = tempfile::tempdir().unwrap();
     let config = concat!(env!("CARGO_MANIFEST_DIR"), "/configs/sweep.ron");
-    let text = done(
-        &["sweep", config, "-o", "s", "--quiet", "--set", "duration=30s"],
-        folder.path(),
-    );
+    let text = done(&["sweep", config, "-o", "s", "--quiet"], folder.path());
     assert!(
         text.contains("12 points of") && text.contains("24 runs done"),
         "{text}"

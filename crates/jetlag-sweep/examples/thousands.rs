@@ -51,7 +51,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         columns: names.collect(),
     })?;
     for (number, point) in plan.points()?.into_iter().enumerate() {
-        let value = |figure: u32| 5.0 + f64::from(figure) / 7.0 + (number as f64 * 0.618).fract();
+        // Six decimals, as summaries have them.
+        let six = |value: f64| (value * 1e6).round() / 1e6;
+        let value = |figure: u32| six(5.0 + f64::from(figure) / 7.0 + (number as f64 * 0.618).fract());
         put(Entry::Run(RunEntry {
             point: point.id(),
             settings: point.settings,
@@ -65,7 +67,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             networks: BTreeMap::new(),
             columns: Some(0),
             figures: (0..FIGURES)
-                .map(|figure| Figure::with(value(figure), value(figure) * 0.97, value(figure) * 1.04))
+                .map(|figure| {
+                    Figure::with(
+                        value(figure),
+                        six(value(figure) * 0.97),
+                        six(value(figure) * 1.04),
+                    )
+                })
                 .collect(),
         }))?;
     }

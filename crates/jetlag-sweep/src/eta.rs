@@ -46,7 +46,7 @@ impl Eta {
     /// In words: `about 12 min, as the 30 finished runs took`.
     pub fn shown(&self) -> String {
         let Some(seconds) = self.seconds else {
-            return "for an unknown time".to_owned();
+            return "a time that is not known yet".to_owned();
         };
         let time = duration(seconds);
         match self.from {

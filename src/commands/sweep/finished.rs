@@ -1,13 +1,13 @@
 //! What a finished sweep tells, from its folder or its table alone: the table itself, knees, Pareto fronts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jetlag_sweep::knee::{Promise, of_table};
 use jetlag_sweep::pareto::{metrics, standings};
 use jetlag_sweep::table::read_csv;
 use jetlag_sweep::{MetricError, Table};
 
-use super::folder::{Folder, write_table};
+use super::folder::{Folder, JOURNAL, TABLE, write_table};
 use super::promise;
 use super::{is_table, shown};
 use crate::cli::SweepArgs;
@@ -39,11 +39,20 @@ pub(super) fn answer(args: &SweepArgs) -> anyhow::Result<Outcome> {
     if let Some(axis) = &args.knee {
         return knees(&table, axis.split(" in ").next().unwrap_or(axis).trim(), args);
     }
-    let written = (!is_table(&args.target)).then(|| write_table(&args.target, &table));
     // A folder that may only be read still tells its table.
-    let written = written.and_then(Result::ok);
+    let written = match is_table(&args.target) {
+        true => None,
+        false => is_written(&args.target).or_else(|| write_table(&args.target, &table).ok()),
+    };
     shown::table(&table, args.format, written.as_deref())?;
     Ok(Outcome::Done)
+}
+
+/// The folder's table, where it was written after the journal's last line.
+fn is_written(folder: &Path) -> Option<PathBuf> {
+    let [journal, table] = [JOURNAL, TABLE].map(|name| folder.join(name));
+    let changed = |path: &Path| path.metadata().ok()?.modified().ok();
+    (changed(&table)? >= changed(&journal)?).then_some(table)
 }
 
 /// Options that only say how runs are made.

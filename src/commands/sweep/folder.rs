@@ -14,7 +14,8 @@ use rustix::fs::{FlockOperation, flock};
 use crate::commands::outcome::WrongUse;
 use crate::commands::output::say;
 
-const JOURNAL: &str = "journal.jsonl";
+/// The journal's name in the folder.
+pub(super) const JOURNAL: &str = "journal.jsonl";
 const LOCK: &str = "lock";
 /// The table's name in the folder.
 pub(super) const TABLE: &str = "table.csv";

@@ -71,7 +71,7 @@ pub(super) fn run(args: &SweepArgs, range: &str) -> anyhow::Result<Outcome> {
         limit: limit.map(|limit| Duration::from_nanos(u64::try_from(limit.0).unwrap_or(u64::MAX))),
         cool_down: CoolDown::default(),
         stop: stop_on_signals()?,
-        promises: args.promises.clone(),
+        promises: promises.clone(),
     };
     let judges: Vec<Box<dyn Fn(f64) -> bool>> = promises
         .into_iter()

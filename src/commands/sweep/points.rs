@@ -144,7 +144,7 @@ fn all(
         if !quiet {
             let eta = Eta::of(left as u64, &progress.took, stated);
             say(&format!(
-                "run {} of {total}: {}; {} left",
+                "run {} of {total}: {}; left: {}",
                 number + 1,
                 point.shown(),
                 eta.shown()

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::checked::{self, Base};
 use super::cool;
 use super::folder::Folder;
+use crate::analysis::Expectation;
 use crate::commands::outcome::WrongUse;
 use crate::commands::runs::{self, Ended, Job};
 use crate::record::{Failure, FailureKind, FailureStage, RunReader};
@@ -34,7 +35,7 @@ pub(super) struct Runner {
     pub(super) cool_down: CoolDown,
     pub(super) stop: Arc<AtomicBool>,
     /// Promises of a search, which each run judges.
-    pub(super) promises: Vec<String>,
+    pub(super) promises: Vec<Expectation>,
 }
 
 /// A run that is finished, and in the journal.
@@ -72,7 +73,8 @@ impl Runner {
         cool::down(&self.cool_down, &self.stop);
         let mut sets = checked::overrides(&self.base, settings);
         if !self.promises.is_empty() {
-            sets.push(format!("expect={}", serde_json::to_string(&self.promises)?));
+            let texts: Vec<&str> = self.promises.iter().map(Expectation::text).collect();
+            sets.push(format!("expect={}", serde_json::to_string(&texts)?));
         }
         let names_seed = settings.iter().any(|setting| setting.path == "seed");
         // Runs of one round draw alike: the same arrivals, the same scenes.
@@ -185,7 +187,8 @@ impl Runner {
             is_meant.then(|| word(finding, "message")).flatten()
         });
         let mut figures = of_summary(summary);
-        figures.extend(self.promised(summary));
+        let promised = self.promised(summary, &figures);
+        figures.extend(promised);
         Came {
             failed: failed.map(|failure| Failure {
                 message: shortened(&failure.message),
@@ -198,7 +201,7 @@ impl Runner {
     }
 
     /// What the promises of a search were judged by.
-    fn promised(&self, summary: &Value) -> Figures {
+    fn promised(&self, summary: &Value, figures: &Figures) -> Figures {
         let judged = summary.get("expectations").and_then(Value::as_array);
         let figure = |place: usize| {
             let judged = judged.and_then(|all| all.get(place));
@@ -210,10 +213,37 @@ impl Runner {
                 ci95: ends,
             }
         };
-        (0..self.promises.len())
-            .map(|place| (Column::new(promise(place + 1), ""), figure(place)))
-            .collect()
+        let known = |(place, promise): (usize, &Expectation)| {
+            let own = figure(place);
+            let figure = match own.value {
+                Some(_) => own,
+                None => broken_by_less(promise, figures).unwrap_or(own),
+            };
+            (Column::new(self::promise(place + 1), ""), figure)
+        };
+        self.promises.iter().enumerate().map(known).collect()
     }
+}
+
+/// A quantile that too few independent frames support, as where a queue never empties, is never below a lower one: where that breaks a
+/// promise of less for certain, the promise is broken, and the lower quantile is what it is judged by.
+fn broken_by_less(promise: &Expectation, figures: &Figures) -> Option<Figure> {
+    const LOWER: [&str; 5] = ["p99_9", "p99", "p95", "p90", "p50"];
+    let name = promise.figure().replace("p99.9", "p99_9");
+    let (series, quantile) = name.rsplit_once('.')?;
+    let place = LOWER.iter().position(|known| *known == quantile)?;
+    if !promise.holds_for(0.0) {
+        return None;
+    }
+    LOWER.iter().skip(place + 1).find_map(|lower| {
+        let name = format!("{series}.{lower}");
+        let (_, figure) = figures.iter().find(|(column, _)| column.name == name)?;
+        let [low, high] = figure.ci95?;
+        let breaks = [figure.value?, low, high]
+            .iter()
+            .all(|value| !promise.holds_for(*value));
+        breaks.then_some(*figure)
+    })
 }
 
 /// What came of a run.

@@ -46,7 +46,7 @@ fn text(table: &Table, written: Option<&Path>) -> anyhow::Result<()> {
         .collect();
     let mut grid = Grid::headed().column("point", Align::Right);
     for axis in &table.axes {
-        grid = grid.column(axis.clone(), Align::Right);
+        grid = grid.column(short(axis).to_owned(), Align::Right);
     }
     grid = grid.column("runs", Align::Left);
     for column in &figures {
@@ -92,6 +92,11 @@ fn text(table: &Table, written: Option<&Path>) -> anyhow::Result<()> {
         ));
     }
     Ok(())
+}
+
+/// A path as people call it.
+fn short(path: &str) -> &str {
+    path.strip_prefix("tenants.").unwrap_or(path)
 }
 
 fn plain(text: String) -> (String, Ink) {
@@ -220,8 +225,10 @@ fn set(settings: &[Setting]) -> Value {
 }
 
 fn settings(settings: &[Setting]) -> String {
-    let all: Vec<String> = settings.iter().map(Setting::to_string).collect();
-    all.join(" ")
+    let all = settings
+        .iter()
+        .map(|setting| format!("{}={}", short(&setting.path), setting.value));
+    all.collect::<Vec<_>>().join(" ")
 }
 
 /// The knees of a finished table.

@@ -24,17 +24,17 @@ pub struct Knee {
 impl Knee {
     /// In words; `what` is the axis, `unit` may be empty.
     pub fn sentence(&self, what: &str, low: f64, high: f64) -> String {
-        let close = match self.unclear.is_empty() {
-            true => String::new(),
-            false => format!(
-                "; at {} the intervals do not decide",
-                self.unclear
-                    .iter()
-                    .map(f64::to_string)
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            ),
-        };
+        let listed = |values: &[f64]| values.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+        let mut close = String::new();
+        if !self.unclear.is_empty() {
+            close += &format!("; at {} the intervals do not decide", listed(&self.unclear));
+        }
+        if !self.unknown.is_empty() {
+            close += &format!(
+                "; at {} too few frames support the figure: raise duration",
+                listed(&self.unknown)
+            );
+        }
         if !self.again.is_empty() {
             return format!(
                 "it breaks at {what} = {}, and holds again at {}: the promise does not end at one value, so there is no highest one",
@@ -94,7 +94,7 @@ pub fn answer(judged: &[(f64, Verdict)], runs: usize) -> Knee {
         breaks_at,
         unclear: of(Verdict::Unclear).into_iter().filter(between).collect(),
         again: holds.into_iter().filter(|value| !below(value)).collect(),
-        unknown: of(Verdict::Unknown),
+        unknown: of(Verdict::Unknown).into_iter().filter(between).collect(),
         tried: judged.len(),
         runs,
     }

@@ -87,7 +87,8 @@ impl<'p> Search<'p> {
             return Some(probe);
         }
         let of = |wanted: Verdict| (0..=last).filter(move |&place| self.verdict(place) == Some(wanted));
-        if of(Verdict::Unknown).next().is_some() {
+        // Without a figure at either end there is nothing to search by.
+        if [0, last].map(|end| self.verdict(end)) == [Some(Verdict::Unknown); 2] {
             return None;
         }
         let breaks = of(Verdict::Breaks).min();
@@ -110,7 +111,7 @@ impl<'p> Search<'p> {
         // Gaps between what is judged, below the lowest unclear value and above the highest: what is among unclear values cannot
         // narrow the interval.
         let unclear: Vec<usize> = (low..=high)
-            .filter(|&place| self.verdict(place) == Some(Verdict::Unclear))
+            .filter(|&place| matches!(self.verdict(place), Some(Verdict::Unclear | Verdict::Unknown)))
             .collect();
         let gaps = match (unclear.first(), unclear.last()) {
             (Some(&first), Some(&last)) => [(low, first), (last, high)],

@@ -165,6 +165,24 @@ fn promises_that_always_or_never_hold_are_answered_by_the_ends() {
         "{}",
         sentence(knee)
     );
+    // A figure that is known only below: the search goes on between what is known and what is not.
+    let knee = search(&hz(), 33.0, 5, 98, |hz| Told {
+        figures: vec![if hz > 120.0 {
+            Figure::default()
+        } else {
+            Figure::with(9.0, 9.0, 9.0)
+        }],
+        failed: false,
+    });
+    assert_eq!(
+        (knee.holds_at, knee.breaks_at, knee.unknown.first()),
+        (Some(120.0), None, Some(&121.0))
+    );
+    assert!(
+        sentence(knee.clone()).contains("raise duration"),
+        "{}",
+        sentence(knee)
+    );
     // A promise that holds only above a value.
     let knee = search(&hz(), 33.0, 5, 98, |hz| Told {
         figures: vec![Figure::with(200.0 - hz, 200.0 - hz, 200.0 - hz)],
