@@ -10,6 +10,7 @@ mod predict;
 mod results;
 mod roofline;
 mod run;
+mod sweep;
 mod trace;
 mod words;
 
@@ -29,6 +30,7 @@ pub use predict::{
 pub use results::{CompareArgs, Compat, ExportArgs, ExportFormat, ReportArgs, TrtexecArgs};
 pub use roofline::{CeilingsArgs, CeilingsBackend, CeilingsOf, RooflineArgs};
 pub use run::{DeployArgs, RunArgs, RunOptions, TenantProcessArgs, TracedPhasesArgs, WithParentArgs};
+pub use sweep::{SweepArgs, SweepFormat};
 pub use trace::{TraceArgs, TracedGraphs};
 pub use words::{spelled_out, way};
 
@@ -126,6 +128,15 @@ What each figure means is in docs/models.md."
         after_help = "Example:  jetlag ceilings -o host.json && jetlag roofline run.mcap --ceilings host.json"
     )]
     Ceilings(CeilingsArgs),
+    /// Run a scenario with many values of its fields, interruptible at any moment; find knees and Pareto fronts.
+    #[command(
+        after_help = "Examples:  jetlag sweep configs/sweep.ron -o s              run all points; the same line goes on after a kill -9
+           jetlag sweep s --pareto response.p99,miss_rate   points that no other beats, of a finished sweep
+           jetlag sweep configs/sim.ron --knee 'tenants.camera.arrival.hz in 5..200' --while 'camera.response.p99 < 33ms' -o k
+Exit codes: 0 done, also where points failed: they are rows; 1 failed; 2 wrong use, or nothing runs without --yes;
+            130 interrupted; the same line goes on"
+    )]
+    Sweep(SweepArgs),
     /// Export a run as JSON, CSV, Parquet, Perfetto trace, Markdown or CV-CUDA benchmark.
     #[command(
         after_help = "Examples:  jetlag export runs/demo.mcap --format perfetto -o demo.perfetto-trace

@@ -44,6 +44,7 @@ pub mod scenario;
 pub mod show;
 pub mod shown;
 pub mod source;
+pub mod sweep;
 pub mod telemetry;
 pub mod tenant;
 pub mod tensor;

@@ -101,6 +101,7 @@ pages! {
     ci: "docs/ci.md", "mkdir ci; cp configs/sim.ron ci/before.ron; cp configs/sim.ron ci/after.ron";
     data: "docs/data.md";
     kernels: "docs/kernels.md", "mkdir -p tests/records; cp $REPOSITORY/tests/records/traced.mcap tests/records";
+    sweeps: "docs/sweeps.md";
     the_page: "docs/report.md",
         "for run in before after runs/demo-20260101-120000; do jetlag run configs/sim.ron -q --out $run.mcap; done";
     two_detectors_on_an_orin: "docs/cookbook/two-detectors-on-an-orin.md",

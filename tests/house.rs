@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, UseTree};
 
 /// The crates of ours, but `tensorrt-dyn`: its objects make one another, as TensorRT's do.
-const CRATES: [&str; 17] = [
+const CRATES: [&str; 18] = [
     "src",
     "crates/cupti-dyn/src",
     "crates/jetlag-activity/src",
@@ -25,6 +25,7 @@ const CRATES: [&str; 17] = [
     "crates/jetlag-record/src",
     "crates/jetlag-report/src",
     "crates/jetlag-score/src",
+    "crates/jetlag-sweep/src",
     "crates/jetlag-video/src",
     "crates/jetlag-work/src",
     "crates/jetlag-world/src",

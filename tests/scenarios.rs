@@ -106,6 +106,11 @@ fn every_scenario_that_is_shipped_resolves_and_says_what_it_shows() {
             "{} does not open with what it shows",
             path.display()
         );
+        if text.contains("\nSweep(") {
+            let sweep = jetlag::sweep::load(&path).unwrap_or_else(|problems| panic!("{problems}"));
+            assert!(!sweep.plan.points().unwrap().is_empty());
+            continue;
+        }
         if let Err(problems) = load(&path, &[], &env()) {
             // Detector specs may be absent where only the scenarios are at hand, and recordings are the reader's; nothing else may be.
             const ABSENT: [&str; 4] = ["detector spec", "video file", "ROS 2 bag", "nuScenes dataset"];

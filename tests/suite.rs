@@ -67,6 +67,7 @@ mod scenarios;
 mod scores;
 mod selftest;
 mod summary;
+mod sweep;
 mod terminal;
 #[cfg(feature = "trace")]
 mod trace;

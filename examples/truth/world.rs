@@ -181,7 +181,7 @@ impl World {
                     ..Baseline::default()
                 },
                 matrix: None,
-                sweep: None,
+                duty_cycle: None,
                 trace: None,
                 telemetry: Telemetry {
                     interval: Nanos::from_millis(100),

@@ -65,6 +65,9 @@ pub struct RunOptions {
     /// No progress bar on stderr.
     #[arg(short, long)]
     pub quiet: bool,
+    /// Where nothing could be started, write what failed and how to this file, as JSON, for the process that started this one.
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub failure: Option<PathBuf>,
 }
 
 /// Arguments of `jetlag deploy`.

@@ -12,22 +12,18 @@
 //! that warms up does so for both. Every run is a process of its own, `jetlag run` as a person would start it; its
 //! file is kept, and can be compared again.
 
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use anyhow::Context;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
-use rustix::process::{Pid, Signal, kill_process};
 
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print_styled, say};
 use super::phases::phases;
 use super::report;
 use super::run_path::{spare_files, unix_seconds};
+use super::runs::{self, Ended, Job, resolved};
 use super::signals::stop_on_signals;
 use crate::analysis::compare::{self, By, Side};
 use crate::cli::{CompareArgs, ResultFormat};
@@ -206,34 +202,6 @@ fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded
     Ok(Recorded { sides, interrupted })
 }
 
-/// The scenario as `jetlag run` understands it; what it says of a mistake is handed on.
-pub(super) fn resolved(path: &Path, sets: &[String]) -> anyhow::Result<Scenario> {
-    let output = jetlag(path, sets)?
-        .arg("--resolve-only")
-        .output()
-        .context("cannot start jetlag itself")?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.trim();
-        return Err(WrongUse(said.strip_prefix("error: ").unwrap_or(said).to_owned()).into());
-    }
-    serde_json::from_slice(&output.stdout).with_context(|| {
-        format!(
-            "jetlag run --resolve-only {} did not print a scenario",
-            path.display()
-        )
-    })
-}
-
-fn jetlag(scenario: &Path, sets: &[String]) -> anyhow::Result<Command> {
-    let mut command = Command::new(std::env::current_exe().context("cannot find jetlag's executable")?);
-    command.arg("run").arg(scenario);
-    for set in sets {
-        command.arg("--set").arg(set);
-    }
-    Ok(command)
-}
-
 /// One run; false where it was interrupted.
 pub(super) fn record(
     scenario: &Path,
@@ -242,56 +210,22 @@ pub(super) fn record(
     file: &Path,
     stop: &AtomicBool,
 ) -> anyhow::Result<bool> {
-    let said = tempfile_for_words(file);
-    let words = std::fs::File::create(&said).with_context(|| format!("cannot write {}", said.display()))?;
-    let mut child = jetlag(scenario, sets)?
-        .args([
-            "--quiet",
-            "--format",
-            "json",
-            "--set",
-            &format!("seed={seed}"),
-            "--out",
-        ])
-        .arg(file)
-        .stdout(Stdio::null())
-        .stderr(words)
-        // Ctrl-C comes here and is handed on once: twice would end the run before it has saved.
-        .process_group(0)
-        .spawn()
-        .context("cannot start jetlag itself")?;
-    let mut told = false;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        if stop.load(Ordering::Relaxed) && !told {
-            told = true;
-            if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-                let _ = kill_process(pid, Signal::TERM);
-            }
-        }
-        std::thread::sleep(Duration::from_millis(10));
+    let job = Job {
+        scenario,
+        sets,
+        seed: Some(seed),
+        file,
+        limit: None,
+        tied: false,
     };
-    let text = std::fs::read_to_string(&said).unwrap_or_default();
-    let _ = std::fs::remove_file(&said);
-    match status.code() {
-        Some(code) if code == Outcome::Interrupted as i32 => Ok(false),
-        Some(0 | 3 | 4) => Ok(!stop.load(Ordering::Relaxed)),
-        _ => {
-            let text = text.trim();
-            anyhow::bail!(
-                "a run of {} failed ({status}): {}",
-                scenario.display(),
-                text.strip_prefix("error: ").unwrap_or(text)
-            )
-        }
-    }
-}
-
-/// Where a run's words go until it is known whether anybody wants them.
-fn tempfile_for_words(file: &Path) -> PathBuf {
-    file.with_extension("stderr")
+    let (status, said) = match runs::run(&job, stop)? {
+        Ended::Interrupted => return Ok(false),
+        Ended::Ran { code: 0 | 3 | 4, .. } => return Ok(true),
+        Ended::Ran { code, said, .. } => (format!("exit status: {code}"), said),
+        Ended::Failed { status, said, .. } => (status.to_string(), said),
+        Ended::TimeLimit => ("it took too long".to_owned(), String::new()),
+    };
+    anyhow::bail!("a run of {} failed ({status}): {said}", scenario.display())
 }
 
 /// Makes the folder; one that holds anything already is refused, so that no run is written over.

@@ -8,10 +8,11 @@ use std::sync::atomic::Ordering;
 
 use anyhow::Context;
 
-use super::compare::{record, resolved};
+use super::compare::record;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print_styled, say};
 use super::report;
+use super::runs::resolved;
 use super::signals::stop_on_signals;
 use crate::analysis::compare::{self, Side};
 use crate::cli::Format;

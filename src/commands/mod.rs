@@ -24,6 +24,7 @@ pub mod doctor;
 pub mod eval;
 mod expectation;
 pub mod export;
+mod failures;
 mod gap;
 mod here;
 pub mod init;
@@ -48,6 +49,7 @@ pub mod report;
 mod roofline;
 pub mod run;
 mod run_path;
+mod runs;
 mod sampling;
 #[cfg_attr(not(feature = "models"), path = "without_models/scores.rs")]
 mod scores;
@@ -55,6 +57,7 @@ mod screen;
 mod selftest;
 mod signals;
 mod single;
+mod sweep;
 pub mod tenant_process;
 pub mod tenants;
 #[cfg(feature = "gpu")]
@@ -124,6 +127,7 @@ pub fn run(cli: Cli) -> u8 {
         // Its exit code is that of the command that it runs.
         Command::Trace(args) => return trace::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Report(args) => words::or_newest(args).and_then(|args| match &args.trtexec {
             trtexec if trtexec.compat.is_none() && trtexec.from_trtexec.is_none() => {
                 match args.critical_path || !args.what_if.is_empty() {

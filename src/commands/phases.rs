@@ -1,4 +1,4 @@
-//! The phases of a run, in order: each tenant alone, pairs, steps of a sweep, and all together, which is the
+//! The phases of a run, in order: each tenant alone, pairs, steps of a duty cycle, and all together, which is the
 //! measurement and comes once. Traced phases come last: what a tracer costs stays until the process ends.
 //!
 //! What a phase prescribes is told once, in its record; frames refer to it. The way of sharing reaches the tenants
@@ -85,7 +85,7 @@ pub(super) fn phases(scenario: &Scenario) -> Vec<RunPhase> {
         None if scenario.baseline.alone => planned.alone(own),
         None => {}
     }
-    planned.sweep();
+    planned.duty_cycle();
     if !planned.phases.iter().any(|phase| phase.phase == Phase::Together) {
         planned.all(own);
     }
@@ -104,7 +104,7 @@ pub(super) fn length(scenario: &Scenario, phases: &[RunPhase]) -> Nanos {
 
 /// `12 phases of 6 s: 72 s`; nothing of a run that only measures, or has its baseline besides.
 pub(super) fn announcement(scenario: &Scenario, phases: &[RunPhase]) -> Option<String> {
-    if scenario.matrix.is_none() && scenario.sweep.is_none() {
+    if scenario.matrix.is_none() && scenario.duty_cycle.is_none() {
         return None;
     }
     let (traced, plain): (Vec<&RunPhase>, Vec<&RunPhase>) = phases.iter().partition(|phase| phase.traced);
@@ -169,14 +169,16 @@ impl Planner<'_> {
     }
 
     /// A step whose arrivals are the tenant's own is the measurement.
-    fn sweep(&mut self) {
-        let Some(sweep) = &self.scenario.sweep else { return };
+    fn duty_cycle(&mut self) {
+        let Some(rates) = &self.scenario.duty_cycle else {
+            return;
+        };
         let tenants = &self.scenario.tenants;
-        let Some(swept) = tenants.iter().position(|tenant| tenant.name == sweep.tenant) else {
+        let Some(swept) = tenants.iter().position(|tenant| tenant.name == rates.tenant) else {
             return;
         };
         let everyone: Vec<usize> = (0..tenants.len()).collect();
-        for arrival in sweep.arrivals() {
+        for arrival in rates.arrivals() {
             let measured = self.phases.iter().any(|phase| phase.phase == Phase::Together);
             let phase = if arrival == tenants[swept].arrival && !measured {
                 Phase::Together
@@ -184,8 +186,8 @@ impl Planner<'_> {
                 self.number()
             };
             let label = match arrival {
-                Arrival::Periodic { hz, .. } => format!("{} at {hz} Hz", sweep.tenant),
-                _ => format!("{} in a closed loop", sweep.tenant),
+                Arrival::Periodic { hz, .. } => format!("{} at {hz} Hz", rates.tenant),
+                _ => format!("{} in a closed loop", rates.tenant),
             };
             let sharing = self.scenario.sharing;
             self.add(phase, sharing, everyone.clone(), label, Some((swept, arrival)));
@@ -386,7 +388,10 @@ mod tests {
 
     #[test]
     fn a_step_at_the_tenants_own_rate_is_the_measurement() {
-        let swept = scenario(&["a", "b"], "sweep: (tenant: \"a\", hz: [1, 30], closed: true),");
+        let swept = scenario(
+            &["a", "b"],
+            "duty_cycle: (tenant: \"a\", hz: [1, 30], closed: true),",
+        );
         assert_eq!(
             shown(&swept),
             [
@@ -398,7 +403,7 @@ mod tests {
         let steps = phases(&swept);
         assert_eq!(steps[2].arrival(&swept, 0), Arrival::Closed);
         assert_eq!(steps[2].arrival(&swept, 1), swept.tenants[1].arrival);
-        let other = scenario(&["a"], "sweep: (tenant: \"a\", hz: [7]),");
+        let other = scenario(&["a"], "duty_cycle: (tenant: \"a\", hz: [7]),");
         assert_eq!(labels(&other), ["a at 7 Hz", "a"]);
     }
 }

@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 
 use super::check;
+use super::failures;
 use super::gap::Gap;
 use super::here;
 use super::junit;
@@ -116,7 +117,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     };
     let (ready, processes) = match scenario.sharing {
         Sharing::Processes => (tenants::All::default(), Some(Processes::start(&measured)?)),
-        _ => (all_ready(&measured)?, None),
+        _ => (all_ready(&measured, options.failure.as_deref())?, None),
     };
     // From here on a signal ends the run in good order.
     let stop = stop_on_signals()?;
@@ -213,8 +214,15 @@ fn shown(scenario: &Scenario, format: Format) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn all_ready(scenario: &Scenario) -> anyhow::Result<tenants::All> {
-    Ok(tenants::all(scenario).map_err(WrongUse::because)?)
+fn all_ready(scenario: &Scenario, told_in: Option<&Path>) -> anyhow::Result<tenants::All> {
+    tenants::all(scenario).map_err(|obstacles| {
+        if let Some(file) = told_in
+            && let Err(error) = failures::write(file, &obstacles.failures())
+        {
+            log::warn!("{}: {error}", file.display());
+        }
+        WrongUse::because(obstacles).into()
+    })
 }
 
 /// Gives back what a killed run left of the clocks, and holds them where the scenario asks for it. They are

@@ -20,7 +20,7 @@ use crate::backend::{Backend, BackendError, NetworkSource, NotBatched, Program, 
 use crate::clock::{Clock, RealClock};
 use crate::detector::Detector;
 use crate::files;
-use crate::record::{NetworkManifest, StartUp, TenantManifest};
+use crate::record::{Failure, FailureKind, FailureStage, NetworkManifest, StartUp, TenantManifest};
 use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Sharing, Tenant};
 use crate::source::{ContentKind, SourceError};
 use crate::tenant::pipeline::{Batching, Runner, set_up_thread};
@@ -125,6 +125,43 @@ impl fmt::Display for Obstacles {
 }
 
 impl std::error::Error for Obstacles {}
+
+impl Obstacles {
+    /// For programs.
+    pub(super) fn failures(&self) -> Vec<Failure> {
+        let failure = |(tenant, obstacle): &(Option<String>, Obstacle)| Failure {
+            stage: FailureStage::Start,
+            kind: obstacle.kind(),
+            tenant: tenant.clone(),
+            message: obstacle.to_string(),
+        };
+        self.0.iter().map(failure).collect()
+    }
+}
+
+impl Obstacle {
+    fn kind(&self) -> FailureKind {
+        match self {
+            Obstacle::SharingWithoutGpu { .. }
+            | Obstacle::NoSuchTenant { .. }
+            | Obstacle::WrongFrames { .. }
+            | Obstacle::NoCaptureTimes { .. }
+            | Obstacle::NotLive { .. } => FailureKind::Scenario,
+            Obstacle::Detector(_)
+            | Obstacle::Frames(_)
+            | Obstacle::Network { .. }
+            | Obstacle::Backend(BackendError::Load { .. } | BackendError::Tensor(_)) => FailureKind::Load,
+            Obstacle::Backend(BackendError::OutOfMemory { .. }) => FailureKind::OutOfMemory,
+            Obstacle::Backend(BackendError::Hangs { .. }) => FailureKind::Hang,
+            Obstacle::Backend(BackendError::Execute { .. }) => FailureKind::Frames,
+            #[cfg(feature = "gpu")]
+            Obstacle::Gpu(problem) => problem.kind(),
+            #[cfg(not(feature = "gpu"))]
+            Obstacle::Gpu(_) => FailureKind::Device,
+            Obstacle::OnnxRuntime(_) => FailureKind::Device,
+        }
+    }
+}
 
 /// A tenant ready to run, and what the manifest says of it.
 pub struct Ready {

@@ -12,7 +12,7 @@ use super::gpu::{self, GpuFile};
 use super::made::{self, NetworkFile};
 use super::recorded::{self, RecordedFile};
 use super::shared::{self, SharedSources};
-use super::steps::{self, MatrixFile, SweepFile};
+use super::steps::{self, DutyCycleFile, MatrixFile};
 use super::stored::{ReadingFile, folder, reading};
 use super::stress::{self, StressFile};
 use super::trace::{self, TraceFile};
@@ -32,7 +32,7 @@ pub(super) struct ScenarioFile {
     pub(super) release: Read<Release>,
     pub(super) baseline: Read<BaselineFile>,
     pub(super) matrix: Read<MatrixFile>,
-    pub(super) sweep: Read<SweepFile>,
+    pub(super) duty_cycle: Read<DutyCycleFile>,
     pub(super) trace: Read<TraceFile>,
     pub(super) telemetry: Read<TelemetryFile>,
     pub(super) clocks: Read<Clocks>,
@@ -202,7 +202,7 @@ const SCENARIO_FIELDS: &[&str] = &[
     "release",
     "baseline",
     "matrix",
-    "sweep",
+    "duty_cycle",
     "trace",
     "telemetry",
     "clocks",
@@ -242,12 +242,13 @@ const TENANT_FIELDS: &[&str] = &[
 /// Reads the tree; what is wrong with it is in the reader afterwards.
 pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
     let r = reader;
-    let fields = r.record(
+    let fields = r.record_once_called(
         root,
         "a scenario",
         "Scenario",
         "Scenario(…) with named fields",
         SCENARIO_FIELDS,
+        &[("sweep", "duty_cycle")],
     )?;
     let sources = shared::read(r, &fields);
     Some(ScenarioFile {
@@ -261,7 +262,7 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
         release: r.optional(&fields, "release", one_of("release")),
         baseline: r.optional(&fields, "baseline", baseline),
         matrix: r.optional(&fields, "matrix", steps::read_matrix),
-        sweep: r.optional(&fields, "sweep", steps::read_sweep),
+        duty_cycle: r.optional(&fields, "duty_cycle", steps::read_duty_cycle),
         trace: r.optional(&fields, "trace", trace::read),
         telemetry: r.optional(&fields, "telemetry", telemetry),
         clocks: r.optional(&fields, "clocks", one_of("way with clocks")),

@@ -161,7 +161,7 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
             &tenants,
             r,
         ),
-        sweep: steps::sweep(&typed.sweep, clock, &tenants, r),
+        duty_cycle: steps::duty_cycle(&typed.duty_cycle, clock, &tenants, r),
         trace: trace::resolve(&typed.trace, clock, r),
         telemetry: telemetry(typed, r),
         clocks: typed.clocks.or(Clocks::AsIs),

@@ -38,10 +38,10 @@ pub fn ron(scenario: &Scenario, heading: &str) -> String {
         };
         field("matrix", format!("(sharing: {:?}{inputs})", matrix.sharing));
     }
-    if let Some(sweep) = &scenario.sweep {
-        let (tenant, hz, closed) = (text(&sweep.tenant), &sweep.hz, sweep.closed);
+    if let Some(of) = &scenario.duty_cycle {
+        let (tenant, hz, closed) = (text(&of.tenant), &of.hz, of.closed);
         field(
-            "sweep",
+            "duty_cycle",
             format!("(tenant: {tenant}, hz: {hz:?}, closed: {closed})"),
         );
     }

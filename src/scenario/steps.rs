@@ -1,10 +1,10 @@
-//! What a run measures besides all tenants together: the matrix of pairs, and the sweep of a rate; as typed and as
+//! What a run measures besides all tenants together: the matrix of pairs, and the duty cycle, which is several rates of one tenant; as typed and as
 //! meant.
 //!
 //! Which phases come of them, and in which order, is `commands/phases.rs`'s affair.
 
 use super::rules::{self, FASTEST_HZ, SLOWEST_HZ, require};
-use super::{BackendChoice, ClockKind, Matrix, Sharing, Sweep, Tenant};
+use super::{BackendChoice, ClockKind, DutyCycle, Matrix, Sharing, Tenant};
 use crate::nearest::nearest;
 use crate::written::{Node, Place, ProblemKind, Read, Reader, Spot, one_of, shown};
 
@@ -15,9 +15,9 @@ pub(super) struct MatrixFile {
     inputs: Read<Vec<Spot<Vec<Spot<String>>>>>,
 }
 
-/// `sweep: (tenant: "camera", hz: [1, 5, 10], closed: true)`.
+/// `duty_cycle: (tenant: "camera", hz: [1, 5, 10], closed: true)`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SweepFile {
+pub(super) struct DutyCycleFile {
     tenant: Option<Spot<String>>,
     hz: Read<Vec<Spot<f64>>>,
     closed: Read<bool>,
@@ -44,10 +44,10 @@ pub(super) fn read_matrix(r: &mut Reader, node: &Node, field: &str) -> Option<Ma
     })
 }
 
-pub(super) fn read_sweep(r: &mut Reader, node: &Node, field: &str) -> Option<SweepFile> {
+pub(super) fn read_duty_cycle(r: &mut Reader, node: &Node, field: &str) -> Option<DutyCycleFile> {
     let example = "fields in parentheses, such as (tenant: \"camera\", hz: [1, 10, 30], closed: true)";
-    let fields = r.record(node, field, "Sweep", example, &["tenant", "hz", "closed"])?;
-    Some(SweepFile {
+    let fields = r.record(node, field, "DutyCycle", example, &["tenant", "hz", "closed"])?;
+    Some(DutyCycleFile {
         tenant: r.required(&fields, "tenant", "tenant: \"camera\"", Reader::text),
         hz: r.optional(&fields, "hz", |r, node, field| {
             r.list(node, field, "a list of rates, such as [1, 10, 30]", Reader::rate)
@@ -109,26 +109,26 @@ pub(super) fn matrix(
     })
 }
 
-/// The sweep as meant.
-pub(super) fn sweep(
-    typed: &Read<SweepFile>,
+/// The duty cycle as meant.
+pub(super) fn duty_cycle(
+    typed: &Read<DutyCycleFile>,
     clock: ClockKind,
     tenants: &[Tenant],
     r: &mut Reader,
-) -> Option<Sweep> {
+) -> Option<DutyCycle> {
     let Spot { value: typed, place } = typed.given()?;
     let name = typed.tenant.as_ref()?;
-    known_tenant(name, "`tenant` of `sweep`", tenants, r);
+    known_tenant(name, "`tenant` of `duty_cycle`", tenants, r);
     let rates = typed.hz.given().map_or(&[][..], |list| &list.value);
     for spot in rates {
         let ok = (SLOWEST_HZ..=FASTEST_HZ).contains(&spot.value);
-        require(r, spot, ok, "`hz` of `sweep`", "from 0.001 to 100000");
+        require(r, spot, ok, "`hz` of `duty_cycle`", "from 0.001 to 100000");
     }
     let closed = typed.closed.or(false);
     if rates.is_empty() && !closed && !matches!(typed.hz, Read::Wrong) {
         let kind = ProblemKind::Missing {
             field: "hz",
-            owner: "`sweep`".into(),
+            owner: "`duty_cycle`".into(),
             example: "hz: [1, 5, 10, 30], or closed: true".into(),
         };
         r.report(place, kind);
@@ -136,7 +136,7 @@ pub(super) fn sweep(
     if rates.len() > MOST_STEPS {
         let wanted = format!("at most {MOST_STEPS} rates");
         let kind = ProblemKind::OutOfRange {
-            what: "`hz` of `sweep`".into(),
+            what: "`hz` of `duty_cycle`".into(),
             found: format!("{} rates", rates.len()),
             wanted,
         };
@@ -145,9 +145,9 @@ pub(super) fn sweep(
     let tenant = tenants.iter().find(|tenant| tenant.name == name.value);
     if tenant.is_some_and(|tenant| tenant.stress().is_some()) {
         let why = "a stressor's `level` and `burst` define when its bursts are due";
-        let advice = "sweep a detector, or give several stressors of different levels and run --matrix";
+        let advice = "name a detector, or give several stressors of different levels and run --matrix";
         let kind = ProblemKind::Contradiction {
-            what: "`tenant` of `sweep`".to_owned(),
+            what: "`tenant` of `duty_cycle`".to_owned(),
             why: why.to_owned(),
             advice: advice.to_owned(),
         };
@@ -156,9 +156,9 @@ pub(super) fn sweep(
     if tenant.is_some_and(|tenant| tenant.source.is_live()) {
         let why = "a camera gives its frames when it has them, at no other rate";
         let kind = ProblemKind::Contradiction {
-            what: "`tenant` of `sweep`".to_owned(),
+            what: "`tenant` of `duty_cycle`".to_owned(),
             why: why.to_owned(),
-            advice: "sweep a tenant with a recorded source".to_owned(),
+            advice: "name a tenant with a recorded source".to_owned(),
         };
         r.report(&name.place, kind);
     }
@@ -179,7 +179,7 @@ pub(super) fn sweep(
             hz.push(spot.value);
         }
     }
-    Some(Sweep {
+    Some(DutyCycle {
         tenant: name.value.clone(),
         hz,
         closed,

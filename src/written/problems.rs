@@ -78,6 +78,16 @@ pub enum ProblemKind {
         /// All fields there are.
         known: Vec<&'static str>,
     },
+    /// A field that has another name by now.
+    #[error("`{was}` of {owner} is now called `{now}`: write `{now}`")]
+    Renamed {
+        /// The thing that has the field.
+        owner: String,
+        /// The name as written.
+        was: &'static str,
+        /// The name that is understood.
+        now: &'static str,
+    },
     /// A field of another choice.
     #[error("{owner} has no field `{field}`; {} it, so set {what} as a whole, such as {example}", have(.others))]
     FieldOfAnother {

@@ -81,11 +81,34 @@ impl Reader {
         expected: &'static str,
         known: &'static [&'static str],
     ) -> Option<Fields<'n>> {
+        self.record_once_called(node, owner, type_name, expected, known, &[])
+    }
+
+    /// As [`record`](Self::record), of which some fields once had other names: an old name is refused with the new one, each as
+    /// (old, new).
+    pub(crate) fn record_once_called<'n>(
+        &mut self,
+        node: &'n Node,
+        owner: &str,
+        type_name: &str,
+        expected: &'static str,
+        known: &'static [&'static str],
+        renamed: &[(&'static str, &'static str)],
+    ) -> Option<Fields<'n>> {
         match &node.kind {
             Kind::Call(call)
                 if call.items.is_empty() && call.name.as_deref().is_none_or(|name| name == type_name) =>
             {
-                Some(self.fields(call, owner.to_owned(), &node.place, known, 0, |_, _| None))
+                let place = &node.place;
+                let fields = self.fields(call, owner.to_owned(), place, known, 0, |field, owner| {
+                    let (was, now) = renamed.iter().find(|(was, _)| *was == field)?;
+                    Some(ProblemKind::Renamed {
+                        owner: owner.to_owned(),
+                        was,
+                        now,
+                    })
+                });
+                Some(fields)
             }
             _ => self.wrong_type(node, owner.trim_start_matches("a "), expected),
         }

@@ -45,7 +45,7 @@ pub(crate) fn manifest() -> Manifest {
             release: Release::Sleep,
             baseline: Baseline::default(),
             matrix: None,
-            sweep: None,
+            duty_cycle: None,
             trace: None,
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),

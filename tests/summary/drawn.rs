@@ -8,7 +8,7 @@ use jetlag::record::{
     OVERHEAD_TENANT, Outcome, Phase, PhaseSpec, RailRole, SampleRecord, SignalRecord, Stage, Submission,
     SweptRate, WindowRecord,
 };
-use jetlag::scenario::{Arrival, ClockKind, LatencyModel, Matrix, Overload, Sharing, Sweep, Tenant};
+use jetlag::scenario::{Arrival, ClockKind, DutyCycle, LatencyModel, Matrix, Overload, Sharing, Tenant};
 use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
@@ -133,7 +133,7 @@ impl World {
         scenario.baseline.alone = self.alone;
         scenario.baseline.idle = Some(Nanos::from_secs(4));
         scenario.matrix = self.matrix.then(|| Matrix::of(vec![self.sharing]));
-        scenario.sweep = self.sweep.then(|| Sweep {
+        scenario.duty_cycle = self.sweep.then(|| DutyCycle {
             tenant: "camera".to_owned(),
             hz: vec![10.0, 20.0, 40.0],
             closed: false,

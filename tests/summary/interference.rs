@@ -1,7 +1,7 @@
 //! How tenants slow each other down, on simulated runs whose answers are known.
 
+mod duty_cycles;
 mod overlap;
-mod sweeps;
 
 use std::sync::atomic::AtomicBool;
 

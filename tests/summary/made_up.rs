@@ -91,7 +91,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
             release: Release::Sleep,
             baseline: Baseline::default(),
             matrix: None,
-            sweep: None,
+            duty_cycle: None,
             trace: None,
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),

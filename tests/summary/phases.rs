@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::Summary;
 use jetlag::record::{Event, LogRecord, Outcome, Phase, SweptRate};
-use jetlag::scenario::{Arrival, LatencyModel, Overload, Sharing, Sweep};
+use jetlag::scenario::{Arrival, DutyCycle, LatencyModel, Overload, Sharing};
 use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
@@ -94,7 +94,7 @@ fn beside_a_tenant_that_completed_nothing_nothing_is_compared() {
 #[test]
 fn a_step_or_a_baseline_that_drops_is_shown_and_limits_the_run() {
     let mut manifest = manifest(&["camera"], None);
-    manifest.plan().sweep = Some(Sweep {
+    manifest.plan().duty_cycle = Some(DutyCycle {
         tenant: "camera".into(),
         hz: vec![50.0, 125.0],
         closed: false,
@@ -251,7 +251,7 @@ fn a_source_that_ends_in_a_phase_is_advised_upon_as_such() {
 /// A sweep whose steps all drop frames.
 fn dropping(steps: u32) -> Summary {
     let mut manifest = manifest(&["camera"], None);
-    manifest.plan().sweep = Some(Sweep {
+    manifest.plan().duty_cycle = Some(DutyCycle {
         tenant: "camera".into(),
         hz: vec![125.0; steps as usize],
         closed: false,
@@ -293,7 +293,7 @@ fn four_phases_are_named_and_of_more_their_number() {
 fn releases_are_late_or_not_by_the_arrival_that_a_step_has() {
     let mut manifest = manifest(&["camera", "lidar"], None);
     manifest.plan().clock = jetlag::scenario::ClockKind::Real;
-    manifest.plan().sweep = Some(Sweep {
+    manifest.plan().duty_cycle = Some(DutyCycle {
         tenant: "camera".into(),
         hz: vec![50.0],
         closed: true,

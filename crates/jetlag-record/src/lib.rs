@@ -26,6 +26,7 @@ mod container;
 pub mod detection;
 mod device;
 mod event;
+mod failure;
 pub mod files;
 mod frame;
 mod ledger;
@@ -55,6 +56,7 @@ pub use activity::{Activity, ActivityBatch, Definition, Launch, TraceRecord, Tra
 pub use cdr::CdrError;
 pub use device::Device;
 pub use event::{Covariance, Event, Finding, LogRecord, NOT_STARTED, NOT_TRACED, NodeRecord, RangeRecord};
+pub use failure::{Failure, FailureKind, FailureStage};
 pub use frame::{BatchPart, DetectionsRecord, FrameRecord, NO_CONTENT, Outcome, Stage, Submission};
 pub use manifest::{
     APPLICATION_BACKEND, ApplicationTenant, Manifest, NetworkManifest, PROCESSES_FACT, QUEUES_FACT, StartUp,

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::manifest::{Manifest, UnknownWord};
 use crate::scenario::{
-    Arrival, BackendChoice, Baseline, ClockKind, Clocks, DetectorRef, GpuUse, MadeInputs, Matrix, Mps,
-    Overload, Release, Sharing, SourceSpec, Sweep, Telemetry, Trace,
+    Arrival, BackendChoice, Baseline, ClockKind, Clocks, DetectorRef, DutyCycle, GpuUse, MadeInputs, Matrix,
+    Mps, Overload, Release, Sharing, SourceSpec, Telemetry, Trace,
 };
 
 /// The most of an unknown part that is kept, in bytes.
@@ -32,7 +32,7 @@ pub(super) fn manifest(json: &str) -> Result<Manifest, serde_json::Error> {
         known.or::<Release>(scenario, "release", || json!("Sleep"));
         known.or::<Baseline>(scenario, "baseline", || json!({"idle": null, "alone": false}));
         known.or::<Option<Matrix>>(scenario, "matrix", || Value::Null);
-        known.or::<Option<Sweep>>(scenario, "sweep", || Value::Null);
+        known.or::<Option<DutyCycle>>(scenario, "duty_cycle", || Value::Null);
         known.or::<Option<Trace>>(scenario, "trace", || Value::Null);
         known.or::<Telemetry>(
             scenario,

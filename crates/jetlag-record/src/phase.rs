@@ -13,7 +13,7 @@ pub enum Phase {
     Alone,
     /// A null tenant that measures jetlag's own cost.
     Overhead,
-    /// Any other phase: a pair, another sharing mode, a step of a sweep. The [`PhaseSpec`] with this number describes
+    /// Any other phase: a pair, another sharing mode, a step of a duty cycle. The [`PhaseSpec`] with this number describes
     /// it.
     Other(u16),
 }
@@ -66,14 +66,14 @@ pub struct PhaseSpec {
     pub sharing: String,
     /// Positions of the tenants that run in it, in ascending order.
     pub members: Vec<u16>,
-    /// The changed rate, for a step of a sweep.
+    /// The changed rate, for a step of a duty cycle.
     pub rate: Option<SweptRate>,
     /// Whether the GPU was traced meanwhile, which costs time: its frames are in no figure but the kernels', unless it is
     /// [`Phase::Together`], the measurement itself, as of a program under `jetlag trace`.
     pub traced: bool,
 }
 
-/// The rate of one tenant in a step of a sweep.
+/// The rate of one tenant in a step of a duty cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SweptRate {
     /// Position of the tenant in the scenario.

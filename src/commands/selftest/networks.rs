@@ -162,11 +162,11 @@ impl Base {
             })
             .collect();
         if let Some(path) = &path
-            && (tenants.is_empty() || resolved.matrix.is_some() || resolved.sweep.is_some())
+            && (tenants.is_empty() || resolved.matrix.is_some() || resolved.duty_cycle.is_some())
         {
             let problem = match tenants.is_empty() {
                 true => "no tenant of it executes a detector",
-                false => "it has a `matrix` or a `sweep`; leave these out",
+                false => "it has a `matrix` or a `duty_cycle`; leave these out",
             };
             return Err(WrongUse(format!("{} cannot be self-tested: {problem}", path.display())).into());
         }

@@ -15,7 +15,7 @@ use crate::commands::build::{self, Input};
 use crate::gpu::{Calibration, GpuError};
 #[cfg(feature = "trace")]
 use crate::gpu::{DeviceMemory, Stream};
-use crate::record::{Device, SampleRecord};
+use crate::record::{Device, FailureKind, SampleRecord};
 use crate::scenario::{Scenario, Tenant};
 
 #[cfg(feature = "trace")]
@@ -62,6 +62,23 @@ pub enum NotUsable {
     /// The scenario's plans are not one for each network.
     #[error(transparent)]
     Plans(#[from] WrongPlans),
+}
+
+impl NotUsable {
+    /// For programs.
+    pub(super) fn kind(&self) -> FailureKind {
+        match self {
+            NotUsable::Device(
+                GpuError::OutOfMemory { .. } | GpuError::NoRoomForContext | GpuError::PinnedFull { .. },
+            ) => FailureKind::OutOfMemory,
+            NotUsable::Device(_) | NotUsable::NotOpened(_) | NotUsable::Library(_) => FailureKind::Device,
+            NotUsable::NoDetector | NotUsable::Words { .. } | NotUsable::OtherGpu { .. } => {
+                FailureKind::Scenario
+            }
+            NotUsable::Build(_) => FailureKind::Build,
+            NotUsable::Plans(_) => FailureKind::Load,
+        }
+    }
 }
 
 /// The devices that a scenario's tenants run on, by number.

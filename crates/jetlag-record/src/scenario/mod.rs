@@ -51,9 +51,9 @@ pub struct Scenario {
     /// Each tenant alone, every pair and all together, under several sharing modes; none if not requested.
     #[serde(default)]
     pub matrix: Option<Matrix>,
-    /// One tenant at several rates; none if not requested.
-    #[serde(default)]
-    pub sweep: Option<Sweep>,
+    /// One tenant at several rates; none if not requested. Run files before version 1.11 call it `sweep`.
+    #[serde(default, alias = "sweep")]
+    pub duty_cycle: Option<DutyCycle>,
     /// Phases in which the GPU is traced, after all others; none if not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Trace>,
@@ -92,7 +92,7 @@ impl Scenario {
             release: Release::Sleep,
             baseline: Baseline::default(),
             matrix: None,
-            sweep: None,
+            duty_cycle: None,
             trace: None,
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),
@@ -250,7 +250,7 @@ pub enum TracedPhases {
 
 /// One tenant at several rates, a phase for each.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Sweep {
+pub struct DutyCycle {
     /// The tenant whose rate changes from step to step.
     pub tenant: String,
     /// Frames per second, in this order.
@@ -259,7 +259,7 @@ pub struct Sweep {
     pub closed: bool,
 }
 
-impl Sweep {
+impl DutyCycle {
     /// The arrival of each step, in order.
     pub fn arrivals(&self) -> impl Iterator<Item = Arrival> {
         let paced = self.hz.iter().map(|&hz| Arrival::Periodic {
@@ -268,5 +268,33 @@ impl Sweep {
             jitter: Nanos::ZERO,
         });
         paced.chain(self.closed.then_some(Arrival::Closed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenario_of_before_has_its_duty_cycle_under_the_old_name() {
+        let mut of_today = serde_json::to_value(Scenario {
+            duty_cycle: Some(DutyCycle {
+                tenant: "camera".to_owned(),
+                hz: vec![1.0, 10.0],
+                closed: true,
+            }),
+            ..Scenario::empty("old")
+        })
+        .unwrap();
+        let duty_cycle = of_today
+            .as_object_mut()
+            .and_then(|fields| fields.remove("duty_cycle"))
+            .unwrap();
+        of_today
+            .as_object_mut()
+            .unwrap()
+            .insert("sweep".to_owned(), duty_cycle.clone());
+        let read: Scenario = serde_json::from_value(of_today).unwrap();
+        assert_eq!(serde_json::to_value(&read).unwrap()["duty_cycle"], duty_cycle);
     }
 }

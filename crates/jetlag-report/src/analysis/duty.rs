@@ -1,6 +1,6 @@
 //! One tenant at several rates: how its response time changes with idle gaps, next to the clocks that were sampled.
 //!
-//! While frames arrive seldom, clocks fall and caches cool; a closed loop never lets them. Each step of the sweep is
+//! While frames arrive seldom, clocks fall and caches cool; a closed loop never lets them. Each step is
 //! a phase. Whether the clocks explain the difference is left to the reader.
 
 use super::interference::Phases;
@@ -11,9 +11,9 @@ use super::track::{Point, Track, Tracks};
 use crate::scenario::Scenario;
 use crate::units::Stamp;
 
-/// The sweep; `None` where none was asked for, or none of its steps was reached.
+/// The rates and what came of them; `None` where none was asked for, or none of its steps was reached.
 pub(super) fn summarize(scenario: &Scenario, phases: &Phases, tracks: &Tracks) -> Option<DutyCycle> {
-    let sweep = scenario.sweep.as_ref()?;
+    let duty_cycle = scenario.duty_cycle.as_ref()?;
     let steps: Vec<Step> = phases
         .specs()
         .iter()
@@ -39,7 +39,7 @@ pub(super) fn summarize(scenario: &Scenario, phases: &Phases, tracks: &Tracks) -
         })
         .collect();
     (!steps.is_empty()).then(|| DutyCycle {
-        tenant: sweep.tenant.clone(),
+        tenant: duty_cycle.tenant.clone(),
         steps,
     })
 }

@@ -105,6 +105,11 @@ impl Expectation {
         }
     }
 
+    /// What stands before the comparison: `camera.response.p99`.
+    pub fn figure(&self) -> &str {
+        self.text.split(['<', '>', '=']).next().unwrap_or_default().trim()
+    }
+
     /// The line as written.
     pub fn text(&self) -> &str {
         &self.text
@@ -166,7 +171,8 @@ impl Expectation {
         }
     }
 
-    fn holds_for(&self, value: f64) -> bool {
+    /// Whether a value of its figure, in the unit of the machine form, keeps it.
+    pub fn holds_for(&self, value: f64) -> bool {
         match self.comparison {
             Comparison::Less => value < self.limit,
             Comparison::AtMost => value <= self.limit,

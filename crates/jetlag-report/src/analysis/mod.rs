@@ -34,6 +34,7 @@ mod drawn;
 pub mod duty;
 mod energy;
 mod expectation;
+mod failed;
 mod failures;
 mod feeds;
 mod findings;

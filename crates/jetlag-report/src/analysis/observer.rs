@@ -105,7 +105,7 @@ fn of_phase(
 /// The measurement, if it is a counterpart, else the first phase that is.
 fn counterpart<'a>(traced: &PhaseSpec, specs: &'a [PhaseSpec]) -> Option<&'a PhaseSpec> {
     let same = |spec: &&PhaseSpec| {
-        // The measurement has every tenant's own rate, also as a step of a sweep.
+        // The measurement has every tenant's own rate, also as a step of a duty cycle.
         let rates = spec.rate == traced.rate || (spec.phase == Phase::Together && traced.rate.is_none());
         spec.members == traced.members && spec.sharing == traced.sharing && rates
     };

@@ -22,7 +22,7 @@ use super::traced::Traced;
 use super::track::Tracks;
 use super::watch::Watch;
 use super::{
-    attribution, budget, clocks, conditions, drawn, duty, findings, observer, outliers, phases, plan,
+    attribution, budget, clocks, conditions, drawn, duty, failed, findings, observer, outliers, phases, plan,
     sampling, sensors, stats,
 };
 use crate::record::{
@@ -237,6 +237,14 @@ impl Summarizer {
         // Frames that a board's own guard slows down are no tenant's: nothing else that is found says as much.
         limits.sort_by_key(|limit| limit.code() != Code::OverCurrent);
         let findings = merge(self.recorded, limits.into_iter().map(Finding::from));
+        for Measured { summary, facts, .. } in &mut tenants {
+            summary.failed = failed::of(
+                summary,
+                &findings,
+                facts.together.as_ref(),
+                facts.cause.as_deref(),
+            );
+        }
         let measured = tenants
             .iter()
             .map(|tenant| tenant.facts.measured)

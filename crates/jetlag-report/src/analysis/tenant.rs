@@ -332,6 +332,8 @@ impl Gathered {
                 .batch
                 .filter(|_| seconds > 0.0)
                 .map(|batch| six_decimals(completed as f64 * batch as f64 / seconds)),
+            // Known once findings are.
+            failed: None,
             age_ms: (self.age.count() > 0).then(|| of_series(self.age, &in_order(AGE))),
         };
         let samples = Samples {

@@ -8,7 +8,7 @@ use crate::record::{Phase, PhaseSpec};
 /// The ways in the order in which they ran.
 pub(super) fn ways(names: &[&str], phases: &Phases) -> Vec<Way> {
     let mut ways: Vec<Way> = Vec::new();
-    // A step of a sweep is not a cell: its tenant did not run alone at that rate.
+    // A step of a duty cycle is not a cell: its tenant did not run alone at that rate.
     let shared =
         |spec: &&PhaseSpec| spec.members.len() > 1 && (spec.rate.is_none() || spec.phase == Phase::Together);
     for spec in phases.specs().iter().filter(shared) {

@@ -7,7 +7,7 @@ use super::map::as_map;
 use super::{
     Device, Energy, Predictability, SlowFrame, Slowdown, StagePredictability, Stats, Submitting, Waterfall,
 };
-use crate::record::{FrameRecord, Outcome, Sampled};
+use crate::record::{Failure, FrameRecord, Outcome, Sampled};
 
 /// One tenant in figures. Frames of the warm-up are in none of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -90,6 +90,9 @@ pub struct TenantSummary {
     /// Items of completed frames per second of measured time: throughput times batch; absent likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throughput_items: Option<f64>,
+    /// How it failed; absent of a tenant that did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Failure>,
 }
 
 /// What a node's time is the time of.

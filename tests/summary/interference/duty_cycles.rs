@@ -1,7 +1,7 @@
 //! Sweeps of a rate: idle gaps, clocks, and the step that is the scenario's own.
 
 use jetlag::record::{Event, Phase, SampleRecord, SweptRate};
-use jetlag::scenario::{Arrival, LatencyModel, Sweep};
+use jetlag::scenario::{Arrival, DutyCycle, LatencyModel};
 use jetlag::units::Nanos;
 
 use super::{Run, manifest, rendered, sim, streams};
@@ -11,7 +11,7 @@ use crate::summary::made_up;
 #[test]
 fn a_sweep_shows_idle_gaps_and_the_clocks_of_each_step() {
     let mut manifest = manifest(&["camera"], None);
-    manifest.plan().sweep = Some(Sweep {
+    manifest.plan().duty_cycle = Some(DutyCycle {
         tenant: "camera".into(),
         hz: vec![10.0, 50.0],
         closed: true,
@@ -74,7 +74,7 @@ fn a_sweep_shows_idle_gaps_and_the_clocks_of_each_step() {
 #[test]
 fn of_a_sweep_the_step_at_the_scenarios_own_rate_alone_is_a_cell() {
     let mut manifest = manifest(&["camera", "lidar"], streams());
-    manifest.plan().sweep = Some(Sweep {
+    manifest.plan().duty_cycle = Some(DutyCycle {
         tenant: "camera".into(),
         hz: vec![10.0, 50.0],
         closed: false,
@@ -114,7 +114,7 @@ fn of_a_sweep_the_step_at_the_scenarios_own_rate_alone_is_a_cell() {
 #[test]
 fn a_step_that_was_not_measured_has_no_idle_share() {
     let mut manifest = manifest(&["camera"], None);
-    manifest.plan().sweep = Some(Sweep {
+    manifest.plan().duty_cycle = Some(DutyCycle {
         tenant: "camera".into(),
         hz: vec![50.0],
         closed: true,

@@ -1,0 +1,174 @@
+//! Which points no other beats, when every figure has an interval.
+//!
+//! A point is *out* only where another is certainly better in at least one metric and certainly not worse in any: its intervals lie
+//! wholly on the better side, or both have the same value. Where another has better estimates throughout and the intervals do not
+//! allow to say so, the point stays, *undecided*. The rest is the *front*.
+
+use std::collections::HashSet;
+
+use super::error::MetricError;
+use super::pooled::Pooled;
+use super::table::{PointFigures, Table};
+
+/// Which way a metric is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    /// Times, energies, misses.
+    Lower,
+    /// Rates, frames a joule.
+    Higher,
+}
+
+impl Better {
+    /// As a metric's name tells: `throughput`, `completed`, `detections` and what is per joule are better when higher.
+    pub fn of(metric: &str) -> Better {
+        let last = metric.rsplit('.').next().unwrap_or(metric);
+        match last {
+            "throughput" | "completed" | "detections" | "frames_per_joule" | "offered" => Better::Higher,
+            _ => Better::Lower,
+        }
+    }
+}
+
+/// A metric of the comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metric {
+    /// The figure's full name.
+    pub name: String,
+    /// Its unit.
+    pub unit: String,
+    /// Which way it is better.
+    pub better: Better,
+}
+
+/// Where a point stands.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Standing {
+    /// None has better estimates throughout.
+    Front,
+    /// Another (its position) has, by less than the intervals allow to say.
+    Undecided {
+        /// Position of the other.
+        beside: usize,
+    },
+    /// Another is better for certain.
+    Out {
+        /// Position of the other.
+        by: usize,
+    },
+    /// It cannot be judged: the metric has no value here.
+    Unknown {
+        /// What has no value.
+        metric: String,
+    },
+}
+
+/// The metrics of a line such as `response.p99,energy,max:throughput`; `min:` and `max:` say which way is better where the name does not.
+///
+/// # Errors
+/// A metric that the table does not have, or that several tenants have.
+pub fn metrics(text: &str, table: &Table) -> Result<Vec<Metric>, MetricError> {
+    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+    words
+        .map(|word| {
+            let (way, word) = match word.split_once(':') {
+                Some(("max", word)) => (Some(Better::Higher), word),
+                Some(("min", word)) => (Some(Better::Lower), word),
+                _ => (None, word),
+            };
+            let column = table.column(word)?;
+            Ok(Metric {
+                better: way.unwrap_or_else(|| Better::of(&column.name)),
+                name: column.name,
+                unit: column.unit,
+            })
+        })
+        .collect()
+}
+
+/// Each point's standing, in the order of the points.
+pub fn standings(points: &[PointFigures], metrics: &[Metric]) -> Vec<Standing> {
+    let values: Vec<Result<Vec<Pooled>, String>> = points
+        .iter()
+        .map(|point| {
+            let known = |metric: &Metric| point.pooled(&metric.name).ok_or_else(|| metric.name.clone());
+            metrics.iter().map(known).collect()
+        })
+        .collect();
+    (0..values.len())
+        .map(|place| {
+            let own = match values.get(place) {
+                Some(Ok(own)) => own,
+                Some(Err(metric)) => {
+                    return Standing::Unknown {
+                        metric: metric.clone(),
+                    };
+                }
+                None => return Standing::Front,
+            };
+            let others = || {
+                values
+                    .iter()
+                    .enumerate()
+                    .filter(move |(other, _)| *other != place)
+                    .filter_map(|(other, values)| Some((other, values.as_ref().ok()?)))
+            };
+            if let Some((by, _)) = others().find(|(_, other)| beats(other, own, metrics)) {
+                return Standing::Out { by };
+            }
+            match others().find(|(_, other)| seems_better(other, own, metrics)) {
+                Some((beside, _)) => Standing::Undecided { beside },
+                None => Standing::Front,
+            }
+        })
+        .collect()
+}
+
+/// The positions of points that another beats for certain.
+pub fn out(standings: &[Standing]) -> HashSet<usize> {
+    let all = standings.iter().enumerate();
+    all.filter(|(_, standing)| matches!(standing, Standing::Out { .. }))
+        .map(|(place, _)| place)
+        .collect()
+}
+
+/// Value and interval, turned so that lower is better. A figure without an interval is taken as it is.
+fn turned(pooled: &Pooled, better: Better) -> [f64; 3] {
+    let [low, high] = pooled.ci95.unwrap_or([pooled.value; 2]);
+    match better {
+        Better::Lower => [pooled.value, low, high],
+        Better::Higher => [-pooled.value, -high, -low],
+    }
+}
+
+fn each<'a>(
+    other: &'a [Pooled],
+    own: &'a [Pooled],
+    metrics: &'a [Metric],
+) -> impl Iterator<Item = ([f64; 3], [f64; 3])> + 'a {
+    let pairs = other.iter().zip(own).zip(metrics);
+    pairs.map(|((other, own), metric)| (turned(other, metric.better), turned(own, metric.better)))
+}
+
+fn beats(other: &[Pooled], own: &[Pooled], metrics: &[Metric]) -> bool {
+    let mut better_in_one = false;
+    for ([value, _, high], [own_value, own_low, _]) in each(other, own, metrics) {
+        match high < own_low {
+            true => better_in_one = true,
+            false if value == own_value => {}
+            false => return false,
+        }
+    }
+    better_in_one
+}
+
+fn seems_better(other: &[Pooled], own: &[Pooled], metrics: &[Metric]) -> bool {
+    let mut better_in_one = false;
+    for ([value, ..], [own, ..]) in each(other, own, metrics) {
+        if value > own {
+            return false;
+        }
+        better_in_one |= value < own;
+    }
+    better_in_one
+}

@@ -1,0 +1,78 @@
+//! One figure over the repeats of a point: the mean of the runs' values, and an interval that covers what differs within a run and
+//! from run to run.
+
+use super::figures::Figure;
+
+/// A figure over several runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pooled {
+    /// Mean of the runs' values.
+    pub value: f64,
+    /// The 95 % interval of that mean; none where a run alone tells none and runs are fewer than three.
+    pub ci95: Option<[f64; 2]>,
+    /// Runs with a value.
+    pub runs: usize,
+}
+
+impl Pooled {
+    /// The interval, made wider by this factor around the value.
+    pub fn widened(&self, factor: f64) -> Option<[f64; 2]> {
+        let [low, high] = self.ci95?;
+        Some([
+            self.value - (self.value - low) * factor,
+            self.value + (high - self.value) * factor,
+        ])
+    }
+}
+
+/// Runs from which their spread alone tells an interval: with two, Student's t makes it thirteen standard errors wide.
+const FEWEST: usize = 3;
+
+/// Pools the runs of one point; none where no run has a value.
+///
+/// With independent runs, half-widths add up as `sqrt(Σ hᵢ²) ÷ n`. That misses what differs from run to run (a warm chip, another
+/// placement in memory), which only the spread of their values shows: from three runs on, the wider of the two is taken, by
+/// Student's t for the spread.
+pub fn pooled(figures: &[Figure]) -> Option<Pooled> {
+    let known: Vec<(f64, Option<[f64; 2]>)> = figures
+        .iter()
+        .filter_map(|figure| Some((figure.value?, figure.ci95)))
+        .filter(|(value, _)| value.is_finite())
+        .collect();
+    let runs = known.len();
+    if runs == 0 {
+        return None;
+    }
+    let n = runs as f64;
+    let value = known.iter().map(|(value, _)| value).sum::<f64>() / n;
+    let within = known.iter().try_fold([0.0_f64; 2], |[low, high], (value, ci95)| {
+        let [from, to] = (*ci95)?;
+        Some([low + (value - from).powi(2), high + (to - value).powi(2)])
+    });
+    let within = within.map(|squares| squares.map(|sum| sum.sqrt() / n));
+    let between = (runs >= FEWEST).then(|| {
+        let squares: f64 = known.iter().map(|(one, _)| (one - value).powi(2)).sum();
+        student(runs - 1) * (squares / (n - 1.0)).sqrt() / n.sqrt()
+    });
+    let half = match (within, between) {
+        (Some([low, high]), Some(spread)) => Some([low.max(spread), high.max(spread)]),
+        (Some(within), None) => Some(within),
+        (None, spread) => spread.map(|spread| [spread; 2]),
+    };
+    Some(Pooled {
+        value,
+        ci95: half.map(|[low, high]| [value - low, value + high]),
+        runs,
+    })
+}
+
+/// Two-sided 95 % points of Student's t; from 30 degrees of freedom on a bound from above.
+fn student(freedom: usize) -> f64 {
+    const T: [f64; 30] = [
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
+        2.045, 2.042,
+    ];
+    let place = freedom.clamp(1, T.len()) - 1;
+    T.get(place).copied().unwrap_or(2.042)
+}

@@ -1,0 +1,234 @@
+//! Knees of known truth: a formula with noise, and a queue whose 99th percentile is known exactly.
+
+use jetlag_sweep::Figure;
+use jetlag_sweep::knee::{Knee, Promise, Search, Step, Told, Verdict, answer, verdict};
+
+/// SplitMix64, so that seeds mean the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn exponential(&mut self, rate: f64) -> f64 {
+        -(1.0 - self.unit()).ln() / rate
+    }
+
+    fn normal(&mut self) -> f64 {
+        (-2.0 * (1.0 - self.unit()).ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
+    }
+}
+
+fn search(values: &[f64], limit: f64, repeats: u32, most: u32, mut run: impl FnMut(f64) -> Told) -> Knee {
+    let promise = move |value: f64| value < limit;
+    let promises: Vec<Promise<'_>> = vec![&promise];
+    let mut search = Search::new(values, promises, repeats, most);
+    loop {
+        match search.step() {
+            Step::Done(knee) => return knee,
+            Step::Run(probe) => search.tell(probe, run(values[probe.place])),
+        }
+    }
+}
+
+fn covers(knee: &Knee, truth: f64) -> bool {
+    knee.holds_at.is_none_or(|holds| holds <= truth) && knee.breaks_at.is_none_or(|breaks| breaks >= truth)
+}
+
+fn hz() -> Vec<f64> {
+    (5..=200).map(f64::from).collect()
+}
+
+/// Latency that grows with the rate, noise within a run that its interval knows of, and noise from run to run that it does not.
+#[test]
+fn a_knee_with_noise_from_run_to_run_is_in_its_interval_in_95_of_100_seeds() {
+    let (mut found, mut runs, mut width) = (0, 0, 0.0);
+    for seed in 0..100 {
+        let mut random = Random(seed);
+        let offset = random.unit() * 20.0;
+        // 10 ms at rest, 33 ms at the knee.
+        let truth = 100.0 + offset;
+        let knee = search(&hz(), 33.0, 5, 98, |hz| {
+            let mean = 10.0 + 23.0 * (hz / truth).powi(4);
+            let (within, between) = (0.02 * mean, 0.01 * mean);
+            let value = mean + within * random.normal() + between * random.normal();
+            Told {
+                figures: vec![Figure::with(value, value - 1.96 * within, value + 1.96 * within)],
+                failed: false,
+            }
+        });
+        found += u32::from(covers(&knee, truth));
+        runs += knee.runs;
+        width += knee.breaks_at.unwrap() - knee.holds_at.unwrap();
+        assert!(knee.runs <= 98, "{knee:?}");
+    }
+    println!(
+        "noise: {found} of 100 cover; {:.1} runs on average of 196 values; {:.1} wide",
+        runs as f64 / 100.0,
+        width / 100.0
+    );
+    assert!(found >= 95, "{found}");
+    assert!(runs / 100 < 98 / 2, "{runs}");
+}
+
+/// One server, exponential times, first come first served: the response time is exponential with the rate μ − λ, so its 99th
+/// percentile is ln(100) ÷ (μ − λ).
+#[test]
+fn the_knee_of_a_queue_is_in_its_interval_in_95_of_100_seeds() {
+    let (service, limit) = (250.0, 0.033);
+    let truth = service - 100_f64.ln() / limit;
+    let (mut found, mut runs) = (0, 0);
+    for seed in 0..100 {
+        let mut random = Random(1000 + seed);
+        let knee = search(&hz(), limit, 5, 98, |hz| Told {
+            figures: vec![queue(&mut random, hz, service)],
+            failed: false,
+        });
+        found += u32::from(covers(&knee, truth));
+        runs += knee.runs;
+    }
+    println!(
+        "queue: truth {truth:.1}; {found} of 100 cover; {:.1} runs on average",
+        runs as f64 / 100.0
+    );
+    assert!(found >= 95, "{found}");
+    assert!(runs / 100 < 98, "{runs}");
+}
+
+/// The 99th percentile of 10 000 responses, and its interval from the scatter of twenty stretches, which knows that neighbours wait for
+/// one another.
+fn queue(random: &mut Random, arrivals: f64, service: f64) -> Figure {
+    const STRETCHES: usize = 20;
+    const EACH: usize = 500;
+    let (mut arrived, mut free) = (0.0_f64, 0.0_f64);
+    let mut responses = Vec::with_capacity(STRETCHES * EACH);
+    // It begins empty, which is not its usual state.
+    for frame in 0..STRETCHES * EACH + EACH {
+        arrived += random.exponential(arrivals);
+        free = free.max(arrived) + random.exponential(service);
+        if frame >= EACH {
+            responses.push(free - arrived);
+        }
+    }
+    let p99 = |responses: &[f64]| {
+        let mut sorted = responses.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        sorted[sorted.len() * 99 / 100]
+    };
+    let value = p99(&responses);
+    let of_stretches: Vec<f64> = responses.chunks(EACH).map(p99).collect();
+    let mean = of_stretches.iter().sum::<f64>() / STRETCHES as f64;
+    let variance = of_stretches.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (STRETCHES - 1) as f64;
+    let half = 2.09 * (variance / STRETCHES as f64).sqrt();
+    Figure::with(value, value - half, value + half)
+}
+
+#[test]
+fn without_noise_the_knee_is_between_neighbours_and_takes_few_runs() {
+    let knee = search(&hz(), 33.0, 5, 98, |hz| Told {
+        figures: vec![Figure::with(hz / 3.0, hz / 3.0, hz / 3.0)],
+        failed: false,
+    });
+    assert_eq!((knee.holds_at, knee.breaks_at), (Some(98.0), Some(99.0)));
+    assert!(knee.runs <= 10, "{knee:?}");
+}
+
+#[test]
+fn promises_that_always_or_never_hold_are_answered_by_the_ends() {
+    let at = |value: f64| {
+        search(&hz(), 33.0, 5, 98, |_| Told {
+            figures: vec![Figure::with(value, value, value)],
+            failed: false,
+        })
+    };
+    let sentence = |knee: Knee| knee.sentence("hz", 5.0, 200.0);
+    assert_eq!(
+        sentence(at(1.0)),
+        "hz at least 200: it holds up to the end of the range"
+    );
+    assert_eq!(
+        sentence(at(99.0)),
+        "hz below 5: it breaks at the begin of the range already"
+    );
+    // A metric that nothing supports.
+    let knee = search(&hz(), 33.0, 5, 98, |_| Told {
+        figures: vec![Figure::default()],
+        failed: false,
+    });
+    assert!(
+        sentence(knee.clone()).starts_with("not known: at hz = 5, 200"),
+        "{}",
+        sentence(knee)
+    );
+    // A figure that is known only below: the search goes on between what is known and what is not.
+    let knee = search(&hz(), 33.0, 5, 98, |hz| Told {
+        figures: vec![if hz > 120.0 {
+            Figure::default()
+        } else {
+            Figure::with(9.0, 9.0, 9.0)
+        }],
+        failed: false,
+    });
+    assert_eq!(
+        (knee.holds_at, knee.breaks_at, knee.unknown.first()),
+        (Some(120.0), None, Some(&121.0))
+    );
+    assert!(
+        sentence(knee.clone()).contains("raise duration"),
+        "{}",
+        sentence(knee)
+    );
+    // A promise that holds only above a value.
+    let knee = search(&hz(), 33.0, 5, 98, |hz| Told {
+        figures: vec![Figure::with(200.0 - hz, 200.0 - hz, 200.0 - hz)],
+        failed: false,
+    });
+    assert!(
+        sentence(knee.clone()).contains("holds again at 200"),
+        "{}",
+        sentence(knee)
+    );
+}
+
+#[test]
+fn runs_that_fail_break_the_promise_and_figures_without_an_interval_are_run_three_times() {
+    let knee = search(&hz(), 33.0, 5, 98, |hz| Told {
+        figures: vec![Figure::plain(hz / 10.0)],
+        failed: hz > 120.0,
+    });
+    assert_eq!((knee.holds_at, knee.breaks_at), (Some(120.0), Some(121.0)));
+    let promise = |value: f64| value < 33.0;
+    let told = |value: f64| Told {
+        figures: vec![Figure::plain(value)],
+        failed: false,
+    };
+    let judge = |runs: &[f64]| {
+        verdict(
+            &runs.iter().map(|value| told(*value)).collect::<Vec<_>>(),
+            &[&promise],
+        )
+    };
+    assert_eq!(judge(&[10.0]), Verdict::Unclear);
+    assert_eq!(judge(&[10.0, 10.1, 10.2]), Verdict::Holds);
+    assert_eq!(judge(&[32.0, 34.0, 31.0]), Verdict::Unclear);
+    assert_eq!(judge(&[42.0, 42.1, 42.3]), Verdict::Breaks);
+}
+
+#[test]
+fn an_answer_in_any_order_is_the_same() {
+    let judged = [
+        (30.0, Verdict::Breaks),
+        (10.0, Verdict::Holds),
+        (25.0, Verdict::Unclear),
+        (20.0, Verdict::Holds),
+        (40.0, Verdict::Holds),
+    ];
+    let knee = answer(&judged, 9);
+    assert_eq!((knee.holds_at, knee.breaks_at), (Some(20.0), Some(30.0)));
+    assert_eq!((knee.unclear, knee.again), (vec![25.0], vec![40.0]));
+}

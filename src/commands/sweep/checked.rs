@@ -1,0 +1,110 @@
+//! Tries all points before the first run: what makes no scenario is told then, and not after a night.
+
+use std::path::Path;
+
+use jetlag_sweep::{Point, Setting};
+
+use crate::commands::here;
+use crate::commands::outcome::WrongUse;
+use crate::files;
+use crate::scenario::{self, Scenario};
+use crate::units::Bytes;
+
+/// Points that are tried one by one. Of more, every value of every axis is tried with the first values of the others.
+const ALL: usize = 20_000;
+/// Problems that are told.
+const TOLD: usize = 20;
+/// As long as a scenario may be.
+const LONGEST: Bytes = Bytes(1 << 20);
+
+/// The base scenario: its text, and how it is known.
+pub(super) struct Base {
+    pub(super) text: String,
+    pub(super) hash: String,
+    /// Overrides of all runs.
+    pub(super) sets: Vec<String>,
+}
+
+impl Base {
+    /// Reads it.
+    pub(super) fn read(path: &Path, sets: &[String]) -> Result<Base, WrongUse> {
+        let text = text(path)?;
+        Ok(Base {
+            hash: hash(&text, sets),
+            text,
+            sets: sets.to_vec(),
+        })
+    }
+
+    /// Whether its file still has the text that was read.
+    pub(super) fn is_unchanged(&self, path: &Path) -> bool {
+        text(path).is_ok_and(|text| text == self.text)
+    }
+}
+
+fn text(path: &Path) -> Result<String, WrongUse> {
+    files::read_given_text(path, LONGEST)
+        .map_err(|error| WrongUse(format!("cannot read the scenario {}: {error}", path.display())))
+}
+
+fn hash(text: &str, sets: &[String]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(text.as_bytes());
+    for set in sets {
+        hasher.update(&[0]);
+        hasher.update(set.as_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// The settings of a point as overrides, after those of all runs.
+pub(super) fn overrides(base: &Base, settings: &[Setting]) -> Vec<String> {
+    let own = settings.iter().map(Setting::to_string);
+    base.sets.iter().cloned().chain(own).collect()
+}
+
+/// Resolves the scenario of every point; all mistakes at once, each once. Returns that of the first.
+pub(super) fn points(path: &Path, base: &Base, points: &[Point]) -> Result<Scenario, WrongUse> {
+    let env = here::env();
+    let name = path.display().to_string();
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let (mut first, mut told): (Option<Scenario>, Vec<String>) = (None, Vec::new());
+    let mut more = 0_usize;
+    for point in points
+        .iter()
+        .filter(|point| points.len() <= ALL || is_on_an_axis(point))
+    {
+        let sets = overrides(base, &point.settings);
+        match scenario::from_str(&base.text, &name, folder, &sets, &env) {
+            Ok(scenario) => {
+                first.get_or_insert(scenario);
+            }
+            Err(problems) => {
+                for line in problems.to_string().lines() {
+                    if told.iter().any(|known| known == line) {
+                        continue;
+                    }
+                    match told.len() < TOLD {
+                        true => told.push(line.to_owned()),
+                        false => more += 1,
+                    }
+                }
+            }
+        }
+    }
+    if more > 0 {
+        told.push("and more of the kind".to_owned());
+    }
+    match first {
+        Some(scenario) if told.is_empty() => Ok(scenario),
+        _ => Err(WrongUse(format!(
+            "nothing was run, since not every point makes a scenario:\n       {}",
+            told.join("\n       ")
+        ))),
+    }
+}
+
+/// Whether at most one of its values is not the first of its axis.
+fn is_on_an_axis(point: &Point) -> bool {
+    point.places.iter().filter(|place| **place > 0).count() <= 1
+}

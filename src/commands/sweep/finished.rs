@@ -1,0 +1,125 @@
+//! What a finished sweep tells, from its folder or its table alone: the table itself, knees, Pareto fronts.
+
+use std::path::{Path, PathBuf};
+
+use jetlag_sweep::knee::{Promise, of_table};
+use jetlag_sweep::pareto::{metrics, standings};
+use jetlag_sweep::table::read_csv;
+use jetlag_sweep::{MetricError, Table};
+
+use super::folder::{Folder, JOURNAL, TABLE, write_table};
+use super::promise;
+use super::{is_table, shown};
+use crate::cli::SweepArgs;
+use crate::commands::outcome::{Outcome, WrongUse};
+use crate::files;
+
+/// Answers.
+pub(super) fn answer(args: &SweepArgs) -> anyhow::Result<Outcome> {
+    refuse_what_runs(args)?;
+    let table = table(&args.target)?;
+    if let Some(figures) = &args.pareto {
+        let metrics = metrics(figures, &table).map_err(WrongUse::because)?;
+        if metrics.is_empty() {
+            let said = "--pareto names no figure; write it like --pareto response.p99,miss_rate";
+            return Err(WrongUse(said.to_owned()).into());
+        }
+        let points = table.points();
+        if let Some(metric) = metrics
+            .iter()
+            .find(|metric| points.iter().all(|point| point.pooled(&metric.name).is_none()))
+        {
+            let metric = metric.name.clone();
+            return Err(WrongUse::because(MetricError::NoValue { metric }).into());
+        }
+        let standings = standings(&points, &metrics);
+        shown::pareto(&points, &metrics, &standings, args.format)?;
+        return Ok(Outcome::Done);
+    }
+    if let Some(axis) = &args.knee {
+        return knees(&table, axis.split(" in ").next().unwrap_or(axis).trim(), args);
+    }
+    // A folder that may only be read still tells its table.
+    let written = match is_table(&args.target) {
+        true => None,
+        false => is_written(&args.target).or_else(|| write_table(&args.target, &table).ok()),
+    };
+    shown::table(&table, args.format, written.as_deref())?;
+    Ok(Outcome::Done)
+}
+
+/// The folder's table, where it was written after the journal's last line.
+fn is_written(folder: &Path) -> Option<PathBuf> {
+    let [journal, table] = [JOURNAL, TABLE].map(|name| folder.join(name));
+    let changed = |path: &Path| path.metadata().ok()?.modified().ok();
+    (changed(&table)? >= changed(&journal)?).then_some(table)
+}
+
+/// Options that only say how runs are made.
+fn refuse_what_runs(args: &SweepArgs) -> Result<(), WrongUse> {
+    let given = [
+        ("--out", args.out.is_some()),
+        ("--set", !args.sets.is_empty()),
+        ("--step", args.step.is_some()),
+        ("--repeats", args.repeats.is_some()),
+        ("--limit", args.limit.is_some()),
+        ("--extend", args.extend),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(WrongUse(format!(
+            "{option} is for runs, and {} is a finished sweep, of which nothing is run; leave it out, or name the sweep file",
+            args.target.display()
+        ))),
+    }
+}
+
+fn table(target: &Path) -> anyhow::Result<Table> {
+    if is_table(target) {
+        let file = files::open_given(target)
+            .map_err(|error| WrongUse(format!("cannot read {}: {error}", target.display())))?;
+        let table = read_csv(std::io::BufReader::new(file))
+            .map_err(|error| WrongUse(format!("{}: {error}", target.display())))?;
+        return Ok(table);
+    }
+    let (header, journal) = Folder::read(target)?;
+    Ok(match &header.knee {
+        Some(knee) => Table::of_search(&header, &knee.path, &journal),
+        None => {
+            let points = header.plan.points().map_err(WrongUse::because)?;
+            Table::of(&header, &points, &journal)
+        }
+    })
+}
+
+/// Whether a value keeps a promise.
+type Judge = Box<dyn Fn(f64) -> bool>;
+
+fn knees(table: &Table, axis: &str, args: &SweepArgs) -> anyhow::Result<Outcome> {
+    // Tenants are what figures begin with.
+    let mut tenants: Vec<&str> = Vec::new();
+    for column in &table.columns {
+        if let Some((tenant, _)) = column.name.split_once('.')
+            && !tenants.contains(&tenant)
+        {
+            tenants.push(tenant);
+        }
+    }
+    let promises = promise::parse(&args.promises, &tenants)?;
+    let judges: Vec<(String, Judge)> = promises
+        .into_iter()
+        .map(|promise| {
+            let name = table.column(promise.figure())?.name;
+            let judge: Judge = Box::new(move |value| promise.holds_for(value));
+            Ok((name, judge))
+        })
+        .collect::<Result<_, MetricError>>()
+        .map_err(WrongUse::because)?;
+    let judges: Vec<(String, Promise<'_>)> = judges
+        .iter()
+        .map(|(name, judge)| (name.clone(), judge.as_ref() as Promise<'_>))
+        .collect();
+    let found = of_table(table, axis, &judges).map_err(WrongUse::because)?;
+    shown::knees(axis, &args.promises, &found, args.format)?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,196 @@
+//! The folder of a sweep: its lock, its journal, its runs and its table.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use jetlag_sweep::difference::Difference;
+use jetlag_sweep::journal::{Entry, Header, Journal, JournalFile};
+use jetlag_sweep::table::{Table, write_csv};
+use jetlag_sweep::{Point, write_page};
+use rustix::fs::{FlockOperation, flock};
+
+use crate::commands::outcome::WrongUse;
+use crate::commands::output::say;
+
+/// The journal's name in the folder.
+pub(super) const JOURNAL: &str = "journal.jsonl";
+const LOCK: &str = "lock";
+/// The table's name in the folder.
+pub(super) const TABLE: &str = "table.csv";
+
+/// A folder that is held: nobody else runs in it.
+pub(super) struct Folder {
+    path: PathBuf,
+    pub(super) journal: JournalFile,
+    /// What was there when it was opened.
+    pub(super) begun: Journal,
+    /// Held for as long as this is; the kernel lets go of it however this process ends.
+    _lock: File,
+}
+
+impl Folder {
+    /// Makes the folder, or opens one in which the same sweep was begun.
+    pub(super) fn open(
+        path: &Path,
+        header: &Header,
+        points: &[Point],
+        extend: bool,
+    ) -> anyhow::Result<Folder> {
+        std::fs::create_dir_all(path.join("runs")).map_err(|error| {
+            WrongUse(format!(
+                "cannot make the folder {}: {error}; name a writable one with -o",
+                path.display()
+            ))
+        })?;
+        let lock = lock(path)?;
+        refuse_others(path)?;
+        let (mut journal, begun) = JournalFile::open(&path.join(JOURNAL))?;
+        if !begun.damaged.is_empty() {
+            let lines: Vec<String> = begun.damaged.iter().take(20).map(u64::to_string).collect();
+            say(&format!(
+                "{} has damaged lines ({}); their runs are made again",
+                path.join(JOURNAL).display(),
+                lines.join(", ")
+            ));
+        }
+        match &begun.header {
+            None => journal.append(&Entry::Sweep(header.clone()))?,
+            Some(before) => {
+                let earlier = before.plan.points().unwrap_or_default();
+                let difference = Difference::between(before, &earlier, header, points);
+                if !difference.is_none() {
+                    go_on(path, &difference, extend)?;
+                    journal.append(&Entry::Sweep(header.clone()))?;
+                }
+            }
+        }
+        Ok(Folder {
+            path: path.to_owned(),
+            journal,
+            begun,
+            _lock: lock,
+        })
+    }
+
+    /// Where the run of a point goes, relative to the folder.
+    pub(super) fn file_of(point: &str, repeat: u32) -> String {
+        format!("runs/{point}-{}.mcap", repeat + 1)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is on disk by now.
+    pub(super) fn read(path: &Path) -> anyhow::Result<(Header, Journal)> {
+        let file = path.join(JOURNAL);
+        if !file.is_file() {
+            let said = format!(
+                "{} holds no sweep: there is no {JOURNAL} in it; a sweep's folder is what its -o named",
+                path.display()
+            );
+            return Err(WrongUse(said).into());
+        }
+        let journal = JournalFile::read(&file)?;
+        match journal.header.clone() {
+            Some(header) => Ok((header, journal)),
+            None => Err(WrongUse(format!(
+                "{} has no whole line; the sweep had not begun",
+                file.display()
+            ))
+            .into()),
+        }
+    }
+}
+
+/// Whether a changed sweep goes on where another was begun.
+fn go_on(path: &Path, difference: &Difference, extend: bool) -> Result<(), WrongUse> {
+    if extend && difference.keeps_runs() {
+        say(&format!("going on with a changed sweep: {difference}"));
+        return Ok(());
+    }
+    let advice = match difference.keeps_runs() {
+        true => "--extend goes on, and points of both keep their runs; or name another folder with -o",
+        false => "its runs are not of this sweep: name another folder with -o, or restore what has changed",
+    };
+    Err(WrongUse(format!(
+        "{} was begun with another sweep:\n       {difference}\n       {advice}",
+        path.display()
+    )))
+}
+
+fn lock(path: &Path) -> anyhow::Result<File> {
+    let name = path.join(LOCK);
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&name);
+    let mut file = opened.with_context(|| format!("cannot write {}", name.display()))?;
+    if let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        if error != rustix::io::Errno::WOULDBLOCK {
+            return Err(error).with_context(|| format!("cannot lock {}", name.display()));
+        }
+        let mut pid = String::new();
+        let _ = (&mut file).take(32).read_to_string(&mut pid);
+        let who = match pid.trim().parse::<u32>() {
+            Ok(pid) => format!(" (process {pid})"),
+            Err(_) => String::new(),
+        };
+        return Err(WrongUse(format!(
+            "another sweep{who} runs in {}; wait for its end, or name another folder with -o",
+            path.display()
+        ))
+        .into());
+    }
+    file.set_len(0)?;
+    writeln!(file, "{}", std::process::id())?;
+    Ok(file)
+}
+
+/// A folder with anything but a sweep in it is somebody's.
+fn refuse_others(path: &Path) -> anyhow::Result<()> {
+    if path.join(JOURNAL).exists() {
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(path)? {
+        let name = entry?.file_name();
+        if name != LOCK && name != "runs" {
+            return Err(WrongUse(format!(
+                "the folder {} holds {}, and no sweep; name an empty one with -o",
+                path.display(),
+                name.to_string_lossy()
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// Writes the table and its page into its folder, each whole or not at all.
+pub(super) fn write_table(folder: &Path, table: &Table) -> anyhow::Result<PathBuf> {
+    let path = folder.join(TABLE);
+    replace(&path, |out| write_csv(table, out))?;
+    replace(&folder.join("index.html"), |out| write_page(table, out))?;
+    #[cfg(feature = "parquet")]
+    replace(&folder.join("table.parquet"), |out| {
+        jetlag_sweep::table::write_parquet(table, out)
+    })?;
+    Ok(path)
+}
+
+fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut std::io::BufWriter<File>) -> std::io::Result<()>,
+) -> anyhow::Result<()> {
+    let made = path.with_extension("part");
+    let file = File::create(&made).with_context(|| format!("cannot write {}", made.display()))?;
+    let mut out = std::io::BufWriter::new(file);
+    let written = write(&mut out).and_then(|()| out.flush());
+    written
+        .and_then(|()| std::fs::rename(&made, path))
+        .with_context(|| format!("cannot write {}", path.display()))
+}

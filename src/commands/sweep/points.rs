@@ -1,0 +1,212 @@
+//! `jetlag sweep SWEEP.ron -o DIR`: all points of a plan, in its order, each as often as it says.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use jetlag_sweep::journal::{FORMAT, Header};
+use jetlag_sweep::{Eta, Plan, Point, Table, cut, schedule};
+
+use super::checked::{self, Base};
+use super::folder::{Folder, write_table};
+use super::runner::Runner;
+use super::{limit, out, shown};
+use crate::cli::SweepArgs;
+use crate::commands::outcome::{Outcome, WrongUse};
+use crate::commands::output::say;
+use crate::commands::phases::{length, phases};
+use crate::commands::signals::stop_on_signals;
+use crate::files;
+use crate::scenario::{ClockKind, Scenario};
+use crate::sweep::{self, Sweep};
+use crate::units::Nanos;
+
+/// Runs that are started without being asked.
+const MANY: usize = 1_000;
+/// Seconds that are started without being asked.
+const LONG_S: f64 = 6.0 * 3600.0;
+
+pub(super) fn run(args: &SweepArgs) -> anyhow::Result<Outcome> {
+    let folder = out(args)?;
+    let sweep = sweep::load(&args.target).map_err(|problems| WrongUse(problems.to_string()))?;
+    let points = sweep.plan.points().map_err(WrongUse::because)?;
+    let base = Base::read(&sweep.base, &args.sets)?;
+    let scenario = checked::points(&sweep.base, &base, &points)?;
+    let limit = limit(args, sweep.limit)?;
+    let header = Header {
+        format: FORMAT,
+        jetlag: env!("CARGO_PKG_VERSION").to_owned(),
+        base: sweep.base.display().to_string(),
+        base_hash: base.hash.clone(),
+        plan: sweep.plan.clone(),
+        files: hashes(&sweep)?,
+        limit_s: limit.map(Nanos::as_secs_f64),
+        knee: None,
+    };
+    ask(
+        args,
+        folder,
+        points.len() * sweep.plan.repeats as usize,
+        &scenario,
+    )?;
+    let folder = Folder::open(folder, &header, &points, args.extend)?;
+    let runner = Runner {
+        folder,
+        scenario: sweep.base.clone(),
+        base,
+        seed: scenario.seed,
+        limit: limit.map(|limit| Duration::from_nanos(u64::try_from(limit.0).unwrap_or(u64::MAX))),
+        cool_down: sweep.cool_down,
+        stop: stop_on_signals()?,
+        promises: Vec::new(),
+    };
+    let stated = stated_s(&scenario);
+    let (path, interrupted) = all(runner, &sweep.plan, &points, stated, args.quiet)?;
+    let (header, journal) = Folder::read(&path)?;
+    let table = Table::of(&header, &points, &journal);
+    let written = write_table(&path, &table)?;
+    shown::table(&table, args.format, Some(&written))?;
+    if interrupted {
+        say("interrupted; the same line goes on where this ended");
+        return Ok(Outcome::Interrupted);
+    }
+    Ok(Outcome::Done)
+}
+
+/// What is finished, and what must not be run.
+struct Progress {
+    done: HashSet<(String, u32)>,
+    failed: HashSet<usize>,
+    cut: HashMap<usize, usize>,
+    took: Vec<f64>,
+}
+
+/// Runs what is not finished; the folder, and whether it was interrupted.
+fn all(
+    mut runner: Runner,
+    plan: &Plan,
+    points: &[Point],
+    stated: Option<f64>,
+    quiet: bool,
+) -> anyhow::Result<(std::path::PathBuf, bool)> {
+    let ids: Vec<String> = points.iter().map(Point::id).collect();
+    let places: HashMap<&str, usize> = ids
+        .iter()
+        .enumerate()
+        .map(|(place, id)| (id.as_str(), place))
+        .collect();
+    let begun = std::mem::take(&mut runner.folder.begun);
+    let mut progress = Progress {
+        done: begun
+            .runs
+            .iter()
+            .map(|run| (run.point.clone(), run.repeat))
+            .collect(),
+        failed: begun
+            .runs
+            .iter()
+            .filter(|run| run.failed.is_some())
+            .filter_map(|run| places.get(run.point.as_str()).copied())
+            .collect(),
+        cut: HashMap::new(),
+        took: begun.runs.iter().map(|run| run.took_s).collect(),
+    };
+    progress.cut = cut(plan, points, &progress.failed);
+    let order = schedule(plan, points);
+    let total = order.len();
+    let is_done = |progress: &Progress, run: &jetlag_sweep::Run| {
+        ids.get(run.point)
+            .is_some_and(|id| progress.done.contains(&(id.clone(), run.repeat)))
+    };
+    let mut left = order.iter().filter(|run| !is_done(&progress, run)).count();
+    if left < total && !quiet {
+        say(&format!(
+            "going on: {} of {total} runs are finished",
+            total - left
+        ));
+    }
+    for (number, run) in order.iter().enumerate() {
+        if runner.stop.load(Ordering::Relaxed) {
+            return Ok((runner.folder.path().to_owned(), true));
+        }
+        let (Some(point), Some(id)) = (points.get(run.point), ids.get(run.point)) else {
+            continue;
+        };
+        if is_done(&progress, run) {
+            continue;
+        }
+        if progress.cut.contains_key(&run.point) {
+            left -= 1;
+            continue;
+        }
+        if !quiet {
+            let eta = Eta::of(left as u64, &progress.took, stated);
+            say(&format!(
+                "run {} of {total}: {}; left: {}",
+                number + 1,
+                point.shown(),
+                eta.shown()
+            ));
+        }
+        let Some(finished) = runner.one(&point.settings, id, run.repeat)? else {
+            return Ok((runner.folder.path().to_owned(), true));
+        };
+        left -= 1;
+        progress.took.push(finished.entry.took_s);
+        progress.done.insert((id.clone(), run.repeat));
+        if let Some(failure) = &finished.entry.failed {
+            if !quiet {
+                say(&format!(
+                    "point {} failed: {failure}: {}",
+                    run.point + 1,
+                    failure.message
+                ));
+            }
+            progress.failed.insert(run.point);
+            progress.cut = cut(plan, points, &progress.failed);
+        }
+    }
+    Ok((runner.folder.path().to_owned(), false))
+}
+
+/// What a run measures at least, in seconds; none in simulated time.
+fn stated_s(scenario: &Scenario) -> Option<f64> {
+    match scenario.clock {
+        ClockKind::Virtual => None,
+        ClockKind::Real => Some(length(scenario, &phases(scenario)).as_secs_f64()),
+    }
+}
+
+/// Asks before many runs, or a long time. A folder in which it was begun was asked for already.
+fn ask(args: &SweepArgs, folder: &Path, runs: usize, scenario: &Scenario) -> Result<(), WrongUse> {
+    let eta = Eta::of(runs as u64, &[], stated_s(scenario));
+    let is_long = eta.seconds.is_some_and(|seconds| seconds > LONG_S);
+    if args.yes || (runs <= MANY && !is_long) || folder.join("journal.jsonl").exists() {
+        return Ok(());
+    }
+    let asked = format!("{runs} runs, {}", eta.shown());
+    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
+        say(&format!("{asked}. Start? [y/N]"));
+        let _ = std::io::stderr().flush();
+        let mut answer = String::new();
+        let read = std::io::stdin().lock().read_line(&mut answer);
+        if read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes") {
+            return Ok(());
+        }
+        return Err(WrongUse("nothing was started".to_owned()));
+    }
+    Err(WrongUse(format!(
+        "{asked}: start it with --yes; or take a part, sample: (count: 200, seed: 0), or fewer values or repeats"
+    )))
+}
+
+fn hashes(sweep: &Sweep) -> Result<BTreeMap<String, String>, WrongUse> {
+    let of = |(value, path): (&String, &std::path::PathBuf)| {
+        let bytes = files::read(path, files::NETWORK)
+            .map_err(|error| WrongUse(format!("cannot read {}: {error}", path.display())))?;
+        Ok((value.clone(), blake3::hash(&bytes).to_hex().to_string()))
+    };
+    sweep.files.iter().map(of).collect()
+}

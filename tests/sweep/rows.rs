@@ -1,0 +1,193 @@
+//! What a sweep's table has: all figures, failures with their cause, and what other programs read of it.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use nvidia_doubles::machine::python;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use super::{done, folder, json, table};
+use crate::common::output::{assert_refused, jetlag, run, stderr};
+use crate::common::under_way::wait_until;
+
+const TWO: &str = r#"Sweep(base: "base.ron", repeats: 3, order: Random(seed: 7), axes: [
+    Axis(set: "tenants.camera.arrival.hz", values: [30, 150]),
+    Axis(set: "tenants.camera.overload", values: ["DropOldest(queue: 1)", "Queue(capacity: 16)"]),
+], without: [["tenants.camera.arrival.hz=150", "tenants.camera.overload=Queue(capacity: 16)"]])"#;
+
+#[test]
+fn a_sweep_has_a_row_a_run_with_every_figure_and_answers_afterwards() {
+    let folder = folder(TWO);
+    let whole = json(
+        &["sweep", "s.ron", "-o", "s", "--format", "json", "--quiet"],
+        folder.path(),
+    );
+    assert_eq!(
+        whole["runs"],
+        json!({"done": 9, "failed": 0, "skipped": 0, "left": 0})
+    );
+    let first = &whole["rows"][0];
+    assert_eq!(first["set"]["tenants.camera.arrival.hz"], "30");
+    assert_eq!(first["seed"], 3);
+    assert_eq!(whole["rows"][1]["seed"], 4);
+    assert!(first["figures"]["camera.response.p50"]["ci95"].is_array());
+    let run_file = folder.path().join("s").join(first["file"].as_str().unwrap());
+    let report = json(
+        &["report", run_file.to_str().unwrap(), "--format", "json"],
+        folder.path(),
+    );
+    assert_eq!(
+        report["tenants"][0]["response_ms"]["p99"],
+        first["figures"]["camera.response.p99"]["value"]
+    );
+    // The same line makes nothing again, and the folder alone tells the same.
+    let journal = fs::read(folder.path().join("s/journal.jsonl")).unwrap();
+    let again = json(
+        &["sweep", "s.ron", "-o", "s", "--format", "json", "--quiet"],
+        folder.path(),
+    );
+    assert_eq!(again, whole);
+    assert_eq!(json(&["sweep", "s", "--format", "json"], folder.path()), whole);
+    assert_eq!(fs::read(folder.path().join("s/journal.jsonl")).unwrap(), journal);
+    // 30 Hz with either queue is better than 150 Hz that drops, but for the throughput.
+    let front = json(
+        &[
+            "sweep",
+            "s",
+            "--pareto",
+            "response.p99,dropped",
+            "--format",
+            "json",
+        ],
+        folder.path(),
+    );
+    let standing: Vec<&str> = front["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|point| point["standing"].as_str().unwrap())
+        .collect();
+    assert_eq!(standing[2], "out", "{front}");
+    let text = done(
+        &["sweep", "s", "--pareto", "response.p99,throughput"],
+        folder.path(),
+    );
+    assert!(text.contains("PARETO") && text.contains("front"), "{text}");
+    // The table alone answers too.
+    let of_csv = json(
+        &[
+            "sweep",
+            "s/table.csv",
+            "--pareto",
+            "response.p99,dropped",
+            "--format",
+            "json",
+        ],
+        folder.path(),
+    );
+    assert_eq!(of_csv["points"][2]["standing"], "out");
+}
+
+#[test]
+fn failed_points_are_rows_with_a_cause_and_stop_an_axis() {
+    // Real time, in which a frame is due every hour: the second value takes longer than a run may.
+    let folder = folder(
+        r#"Sweep(base: "real.ron", limit: "8s", axes: [
+            Axis(set: "duration", values: ["10ms", "1h", "2h"], till_first_fail: true)])"#,
+    );
+    let real =
+        "Scenario(warmup: \"0s\", tenants: [Tenant(name: \"a\", backend: Null, arrival: Periodic(hz: 100))])";
+    fs::write(folder.path().join("real.ron"), real).unwrap();
+    let output = run(&["sweep", "s.ron", "-o", "s", "--yes"], folder.path());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("point 2 failed: time-limit (run)"),
+        "{}",
+        stderr(&output)
+    );
+    let whole = json(&["sweep", "s", "--format", "json"], folder.path());
+    let rows = whole["rows"].as_array().unwrap();
+    assert_eq!(rows[1]["failed"]["kind"], "time-limit");
+    assert_eq!(
+        (&rows[2]["state"], &rows[2]["after_point"]),
+        (&json!("skipped"), &json!(2))
+    );
+    // A failed point is finished: nothing is made again.
+    let again = run(&["sweep", "s.ron", "-o", "s", "--yes"], folder.path());
+    assert!(!stderr(&again).contains("run 2 of 3"), "{}", stderr(&again));
+}
+
+#[test]
+fn what_keeps_a_run_from_starting_is_told_by_stage_and_kind() {
+    let folder = folder(
+        r#"Sweep(base: "real.ron", axes: [Axis(set: "tenants.a.source", values: ["Empty", "Images(\"pictures\")"])])"#,
+    );
+    fs::create_dir(folder.path().join("pictures")).unwrap();
+    fs::write(folder.path().join("pictures/a.png"), "no picture").unwrap();
+    let real = "Scenario(duration: \"10ms\", warmup: \"0s\", tenants: [Tenant(name: \"a\", backend: Null, arrival: Periodic(hz: 1000))])";
+    fs::write(folder.path().join("real.ron"), real).unwrap();
+    let whole = json(
+        &["sweep", "s.ron", "-o", "s", "--format", "json", "--quiet"],
+        folder.path(),
+    );
+    let failed = &whole["rows"][1]["failed"];
+    assert_eq!(failed["tenant"], "a", "{whole}");
+    assert!(failed["kind"] == "load" || failed["kind"] == "frames", "{failed}");
+}
+
+#[test]
+fn a_second_sweep_is_refused_and_an_interrupted_one_goes_on() {
+    let folder = folder(r#"Sweep(base: "real.ron", axes: [Axis(set: "duration", values: ["10ms", "1h"])])"#);
+    let real =
+        "Scenario(warmup: \"0s\", tenants: [Tenant(name: \"a\", backend: Null, arrival: Periodic(hz: 100))])";
+    fs::write(folder.path().join("real.ron"), real).unwrap();
+    let mut sweep = jetlag(&["sweep", "s.ron", "-o", "s", "--yes"], folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let journal = folder.path().join("s/journal.jsonl");
+    wait_until("the first run is finished", || {
+        fs::read_to_string(&journal).is_ok_and(|text| text.contains("{\"run\":{"))
+    });
+    assert_refused(
+        &run(&["sweep", "s.ron", "-o", "s", "--yes"], folder.path()),
+        2,
+        &["another sweep (process", "runs in s"],
+    );
+    kill_process(Pid::from_child(&sweep), Signal::INT).unwrap();
+    assert_eq!(sweep.wait().unwrap().code(), Some(130));
+    let whole = json(&["sweep", "s", "--format", "json"], folder.path());
+    assert_eq!(
+        whole["runs"],
+        json!({"done": 1, "failed": 0, "skipped": 0, "left": 1})
+    );
+}
+
+#[test]
+fn the_configuration_runs_and_pandas_and_duckdb_read_its_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = concat!(env!("CARGO_MANIFEST_DIR"), "/configs/sweep.ron");
+    let text = done(&["sweep", config, "-o", "s", "--quiet"], folder.path());
+    assert!(
+        text.contains("12 points of") && text.contains("24 runs done"),
+        "{text}"
+    );
+    assert_eq!(table(&folder.path().join("s")).len(), 25);
+    let Some(python) = python("pandas, duckdb") else {
+        return;
+    };
+    let judge = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/sweep_judge.py");
+    let output = Command::new(python)
+        .arg(judge)
+        .arg(folder.path().join("s"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output.status.success() && said.contains("24 rows agree"),
+        "{said}{}",
+        stderr(&output)
+    );
+}
