@@ -146,6 +146,7 @@ impl Obstacle {
             | Obstacle::NoSuchTenant { .. }
             | Obstacle::WrongFrames { .. }
             | Obstacle::NoCaptureTimes { .. }
+            | Obstacle::NotBatched(_)
             | Obstacle::NotLive { .. } => FailureKind::Scenario,
             Obstacle::Detector(_)
             | Obstacle::Frames(_)
@@ -453,7 +454,7 @@ fn one(
         arrival: tenant.arrival,
         overload: tenant.overload,
         deadline: tenant.deadline,
-        batching: (!tenant.batch.is_single()).then(|| Batching {
+        batching: (!tenant.batch.is_single()).then_some(Batching {
             batch: tenant.batch,
             inputs: inputs_of_one,
         }),

@@ -155,8 +155,8 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
             let column = |all: &[MovedTensor], of: fn(&MovedTensor) -> Value| -> Vec<Value> {
                 all.iter().map(of).collect()
             };
-            let (tensor, bytes): (fn(&MovedTensor) -> Value, fn(&MovedTensor) -> Value) =
-                (|one| json!(one.tensor), |one| json!(one.bytes));
+            let tensor = |one: &MovedTensor| json!(one.tensor);
+            let bytes = |one: &MovedTensor| json!(one.bytes);
             let fields = json!({
                 "flops": or_not(r.flops), "macs": or_not(r.macs), "bytes_read": or_not(r.bytes_read),
                 "bytes_written": or_not(r.bytes_written), "params": r.params, "times": r.times, "node": r.node,

@@ -20,7 +20,7 @@ impl Busy {
     /// Adds what a frame took.
     pub(super) fn add(&mut self, frame: Busy) {
         for (sum, took) in self.0.iter_mut().zip(frame.0) {
-            *sum = *sum + took;
+            *sum += took;
         }
     }
 }

@@ -241,7 +241,7 @@ fn result(postprocess: &mut dyn Postprocess, task: &mut Task, place: &mut Place)
     ];
     for (stage, took) in stages {
         task.record.stages[stage as usize] = took;
-        task.busy.0[2] = task.busy.0[2] + took.unwrap_or(Nanos::ZERO);
+        task.busy.0[2] += took.unwrap_or(Nanos::ZERO);
     }
     if let Some(queue) = times.queue {
         task.waited(queue);

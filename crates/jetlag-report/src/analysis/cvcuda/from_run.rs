@@ -239,7 +239,7 @@ impl TenantProcess {
         if is_new {
             self.close();
         }
-        let open = self.open.get_or_insert_with(|| Open {
+        let open = self.open.get_or_insert(Open {
             first,
             items: 0,
             frame: FrameRecord {

@@ -88,7 +88,7 @@ fn unknown(price: &Coefficient, of: &str, advice: &str) -> Option<String> {
 fn racing(fit: &EnergyFit, idle: &[f64]) -> Option<Racing> {
     let (p0_w, (low, _)) = fit.p0.value.zip(fit.p0.interval)?;
     let idle_w = idle.iter().sum::<f64>() / idle.len() as f64;
-    idle_w.is_finite().then(|| Racing {
+    idle_w.is_finite().then_some(Racing {
         p0_w,
         idle_w,
         saves_w: p0_w - idle_w,

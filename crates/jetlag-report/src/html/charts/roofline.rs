@@ -128,7 +128,7 @@ fn roof(plane: &Plane<'_, '_>, own: &NamedRoofs, x: Axis, y: Axis) -> Drawing<()
     let peak = own.roofs.peak_flops_per_s;
     // The slope begins where it enters the plane.
     let from = x.from.max(y.from / own.roofs.bytes_per_s);
-    let slope = (from < bend).then(|| (from, from * own.roofs.bytes_per_s));
+    let slope = (from < bend).then_some((from, from * own.roofs.bytes_per_s));
     let corner = (bend.max(x.from), peak);
     let ends: Vec<(f64, f64)> = slope.into_iter().chain([corner, (x.to, peak)]).collect();
     plane.path(ends, line(LETTERS, 8))?;
