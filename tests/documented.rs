@@ -98,7 +98,6 @@ macro_rules! pages {
 
 pages! {
     the_readme: "README.md";
-    annotate: "docs/annotate.md";
     ci: "docs/ci.md", "mkdir ci; cp configs/sim.ron ci/before.ron; cp configs/sim.ron ci/after.ron";
     data: "docs/data.md";
     kernels: "docs/kernels.md", "mkdir -p tests/records; cp $REPOSITORY/tests/records/traced.mcap tests/records";

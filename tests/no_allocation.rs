@@ -136,18 +136,22 @@ fn three_times_the_frames_make_no_more_allocations() {
         ] {
             for (nodes, size) in [(0, 1), (20, 1), (0, 4)] {
                 // The first run also pays for what the process allocates only once.
-                allocations(arrival, size, slots(depth, nodes), 1_000);
+                let frames = 1_000 * size as u64;
+                allocations(arrival, size, slots(depth, nodes), frames);
                 // A thread that waits on a channel for the first time allocates its place in the line, and on a busy machine
                 // it is chance whether it ever waits. What frames allocate is there every time.
                 let mut seen = Vec::new();
                 let is_equal = (0..20).any(|_| {
-                    let few = allocations(arrival, size, slots(depth, nodes), 1_000);
-                    let many = allocations(arrival, size, slots(depth, nodes), 3_000);
+                    let few = allocations(arrival, size, slots(depth, nodes), frames);
+                    let many = allocations(arrival, size, slots(depth, nodes), 3 * frames);
                     assert!(few > 0, "the counter counts");
                     seen.push((few, many));
                     few == many
                 });
-                assert!(is_equal, "depth {depth}, {nodes} nodes, {arrival:?}: {seen:?}");
+                assert!(
+                    is_equal,
+                    "depth {depth}, {nodes} nodes, batches of {size}, {arrival:?}: {seen:?}"
+                );
             }
         }
     }

@@ -23,6 +23,7 @@ fn the_records_of_all_versions_stay_readable() {
         ("v1.8.mcap", 8),
         ("v1.9.mcap", 9),
         ("v1.10.mcap", 10),
+        ("v1.11.mcap", 11),
     ] {
         let mut reader = RunReader::open(&Path::new(RECORDS).join(name)).unwrap();
         assert_eq!(reader.manifest().name(), "made", "{name}");

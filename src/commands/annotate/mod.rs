@@ -178,7 +178,7 @@ impl Prepared {
             anyhow::bail!("the scenario has no tenant");
         };
         runner.source.rewind()?;
-        let epoch = parts::now();
+        let epoch = task::now();
         let plan = PhasePlan {
             phase: Phase::Together,
             drawn_as: Phase::Together,
@@ -228,7 +228,7 @@ impl Prepared {
         } else {
             reason
         };
-        let ended = parts::now();
+        let ended = task::now();
         for mut finding in findings {
             finding.tenant = Some(TENANT.to_owned());
             finding.message = format!("{TENANT}: {}", finding.message);

@@ -12,9 +12,9 @@ use anyhow::Context;
 use jetlag_draw::{Kind, Mark, draw};
 
 use super::sink::{Sink, Written};
-use super::task::Task;
+use super::task::{CLOCK, Task};
 use crate::backend::Slot;
-use crate::clock::{Clock, RealClock};
+use crate::clock::Clock;
 use crate::detector::{Carry, Postprocess, Preprocess};
 use crate::record::{EndReason, Finding, Stage};
 use crate::source::Source;
@@ -25,8 +25,6 @@ use crate::units::{Nanos, Stamp};
 const BETWEEN: usize = 8;
 /// After so many frames in a row that could not be read no other is tried: a video that ended early has no more.
 const GIVE_UP_AFTER: u32 = 10;
-/// The clock of the run.
-const CLOCK: RealClock = RealClock;
 
 /// A slot of the backend with what stays with it.
 struct Place {
@@ -292,9 +290,4 @@ fn paint_one(classes: &[String], task: &mut Task) {
         }
     }
     task.found = found;
-}
-
-/// The moment at which the next frame would begin to be read.
-pub(super) fn now() -> Stamp {
-    CLOCK.now()
 }

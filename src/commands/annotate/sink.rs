@@ -8,8 +8,7 @@ use indicatif::ProgressBar;
 use jetlag_video::{Encoder, Ffmpeg, Guard, Size, VideoError, Writing};
 
 use super::figures::Busy;
-use super::parts::now;
-use super::task::Task;
+use super::task::{Task, now};
 use crate::record::writer::{RecordError, RunWriter};
 use crate::record::{DetectionsRecord, LogRecord, Outcome, RangeRecord};
 use crate::units::Stamp;

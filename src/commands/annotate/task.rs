@@ -1,10 +1,19 @@
 //! A frame on its way through the parts, with all that is known of it. Tasks go round: their memory is used again.
 
 use super::figures::Busy;
+use crate::clock::{Clock, RealClock};
 use crate::detector::Detection;
 use crate::record::{FrameRecord, Outcome, Stage};
 use crate::source::{Content, Frame, Image};
 use crate::units::{Nanos, Stamp};
+
+/// One clock for all parts, so that their moments compare.
+pub(super) const CLOCK: RealClock = RealClock;
+
+/// The moment at which the next frame would begin to be read.
+pub(super) fn now() -> Stamp {
+    CLOCK.now()
+}
 
 /// A frame between two parts.
 pub(super) struct Task {

@@ -58,7 +58,11 @@ impl Folder {
         match &begun.header {
             None => journal.append(&Entry::Sweep(header.clone()))?,
             Some(before) => {
-                let earlier = before.plan.points().unwrap_or_default();
+                // A search has no points but those that it tries.
+                let earlier = match before.knee {
+                    Some(_) => Vec::new(),
+                    None => before.plan.points().unwrap_or_default(),
+                };
                 let difference = Difference::between(before, &earlier, header, points);
                 if !difference.is_none() {
                     go_on(path, &difference, extend)?;

@@ -36,7 +36,7 @@ fn every_field_is_read() {
     assert_eq!(sweep.plan.axes[1].values, ["Sim(Fixed(\"5ms\"))", "Null"]);
     assert_eq!(
         sweep.plan.axes[2].values,
-        ["\"nets/p (1).onnx\"", "nets/p5.onnx", "nets/p10.onnx"]
+        ["nets/p5.onnx", "nets/p10.onnx", "\"nets/p (1).onnx\""]
     );
     assert!(sweep.plan.axes[2].till_first_fail && sweep.files.len() == 3);
     assert_eq!(sweep.limit, Some(Nanos::from_secs(300)));
