@@ -19,7 +19,7 @@ use crate::detector::{Carry, Postprocess, Preprocess};
 use crate::record::{EndReason, Finding, Stage};
 use crate::source::Source;
 use crate::tenant::pipeline::Runner;
-use crate::units::{Nanos, Stamp};
+use crate::units::Nanos;
 
 /// Frames between the parts, beyond those on the backend: one in each part's hands, and one before it.
 const BETWEEN: usize = 8;
