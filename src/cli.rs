@@ -180,8 +180,7 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 3 a --fail-if applies, or its score i
     /// Draw what a detector finds onto a video, and say how fast that is, part by part.
     #[command(
         after_help = "Examples:  jetlag annotate street.mp4 -o boxes.mp4 --detector builtin:camera
-           jetlag annotate street.mp4 -o boxes.mp4 --detector engines/camera.ron \\
-               --backend 'TensorRt()' --baseline 'OnnxRuntime(provider: Cuda)'      both, and how many times faster
+           jetlag annotate street.mp4 -o boxes.mp4 --detector builtin:camera --baseline 'Cpu(threads: 2)'
 Exit codes: 0 done; 1 failed, or frames could not be read; 2 wrong use; 130 interrupted, the video has what was done"
     )]
     Annotate(AnnotateArgs),

@@ -135,7 +135,7 @@ fn three_times_the_frames_make_no_more_allocations() {
             },
         ] {
             for (nodes, size) in [(0, 1), (20, 1), (0, 4)] {
-                // The first run also pays for what the process allocates only once.
+                // The first run also pays for what the process allocates only once. As many batches whatever their size.
                 let frames = 1_000 * size as u64;
                 allocations(arrival, size, slots(depth, nodes), frames);
                 // A thread that waits on a channel for the first time allocates its place in the line, and on a busy machine
