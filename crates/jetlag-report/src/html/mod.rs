@@ -96,7 +96,7 @@ pub fn write(runs: &[Reported], compared: Option<&Compared>, out: &mut dyn Write
     write_with_pictures(runs, &[], compared, out)
 }
 
-/// As [`write`], with frames of the runs as pictures: one for each run, in the same order; those beyond the last have none.
+/// As [`write()`], with frames of the runs as pictures: one for each run, in the same order; those beyond the last have none.
 pub fn write_with_pictures(
     runs: &[Reported],
     pictures: &[Pictures],
