@@ -235,7 +235,7 @@ fn what_is_recorded_can_be_reported_and_replayed() {
         &[
             "monitor",
             "--duration",
-            "1500ms",
+            "5s",
             "--interval",
             "50ms",
             "--record",
