@@ -21,7 +21,7 @@ fn rtx(version: &str) -> Option<PathBuf> {
     machine::environment(&format!("rtx-{version}"), "JETLAG_REQUIRE_TENSORRT")
 }
 
-/// Both releases, two eras of the binary interface.
+/// Both releases, two eras of the binary interface; the newest first.
 fn both() -> Vec<PathBuf> {
     ["1.7", "1.4"].into_iter().filter_map(rtx).collect()
 }

@@ -135,7 +135,8 @@ fn a_plan_of_another_release_is_refused_with_both_named_and_the_command_that_bui
 }
 
 /// Layers, inputs, outputs and plan size of every network that the parser accepts, against the same build through
-/// NVIDIA's Python bindings; what the one refuses the other refuses too.
+/// NVIDIA's Python bindings; what the one refuses the other refuses too. By the newest release; by the others the demo's networks, since each
+/// build of them all takes half a minute and how we call the builder is the same.
 #[test]
 #[allow(clippy::print_stderr, reason = "the comparison is shown")]
 fn every_network_comes_out_as_nvidias_own_bindings_build_it() {
@@ -148,11 +149,12 @@ fn every_network_comes_out_as_nvidias_own_bindings_build_it() {
         collect(&folder, &mut networks);
         assert!(networks.len() > 20);
     }
-    for library in both() {
+    for (nth, library) in both().iter().enumerate() {
+        let networks = if nth == 0 { &networks[..] } else { &networks[..3] };
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/build_plans.py");
         let reference = Command::new(library.join("bin/python"))
             .args([script, "89"])
-            .args(&networks)
+            .args(networks)
             .output()
             .unwrap();
         assert!(reference.status.success(), "{}", stderr(&reference));
@@ -166,7 +168,7 @@ fn every_network_comes_out_as_nvidias_own_bindings_build_it() {
         for theirs in &reference {
             let network = theirs["network"].as_str().unwrap();
             let folder = tempfile::tempdir().unwrap();
-            let output = build(&library, folder.path(), &arguments(network, theirs));
+            let output = build(library, folder.path(), &arguments(network, theirs));
             if let Some(errors) = theirs["errors"].as_array() {
                 assert!(
                     !output.status.success(),

@@ -103,7 +103,10 @@ fn scikit_learn_scores_the_same() {
             } else {
                 Target::Memory
             };
-            let (own, theirs): (f64, f64) = (own_errors[&(target, cells[1].to_owned())], cells[2].parse().unwrap());
+            let (own, theirs): (f64, f64) = (
+                own_errors[&(target, cells[1].to_owned())],
+                cells[2].parse().unwrap(),
+            );
             println!("{name},{line}: ours {own:.2}");
             // On the hundred rows of one network chance alone is that large.
             let most = 0.05 * theirs + 0.3;
