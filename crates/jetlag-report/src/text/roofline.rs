@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::number::{UNKNOWN, or_unknown, percent, short};
-use super::{dim, heading, plain, wrapped};
+pub(crate) use super::scaled::scaled;
+use super::scaled::{ending, paragraph};
+use super::{dim, heading, plain};
 use crate::Style;
 use crate::analysis::roofline::{
     Ceilings, Coefficient, EnergyRoofline, LayerPoint, Roofline, RunRoofline, TenantRoofline,
@@ -20,6 +22,7 @@ pub fn write(roofline: &Roofline, out: &mut dyn Write, style: &Style) -> io::Res
     for run in &roofline.runs {
         for tenant in &run.tenants {
             sections.push(of_layers(tenant, SHOWN, style));
+            sections.push(counted(tenant, style));
         }
     }
     sections.push(energy(&roofline.energy, style));
@@ -40,21 +43,12 @@ pub fn layers(run: &RunRoofline, style: &Style) -> String {
     sections.join("\n")
 }
 
-/// `4.09 G`: a number with its prefix.
-pub(crate) fn scaled(number: f64) -> String {
-    const NAMES: [&str; 7] = ["", " k", " M", " G", " T", " P", " E"];
-    let mut value = number;
-    let mut at = 0;
-    while value >= 1000.0 && at + 1 < NAMES.len() {
-        value /= 1000.0;
-        at += 1;
-    }
-    let name = NAMES.get(at).copied().unwrap_or_default();
-    match value {
-        value if at == 0 && value.fract() == 0.0 => format!("{value:.0}"),
-        value if value < 9.995 => format!("{value:.2}{name}"),
-        value if value < 99.95 => format!("{value:.1}{name}"),
-        value => format!("{value:.0}{name}"),
+/// What the hardware counted of a tenant, where counters were given.
+fn counted(tenant: &TenantRoofline, style: &Style) -> String {
+    match (&tenant.counters, &tenant.no_counters) {
+        (Some(own), _) => super::counters::against(own, style),
+        (None, Some(why)) => heading("COUNTERS", &tenant.name, style) + &paragraph(why, "  ", style),
+        (None, None) => String::new(),
     }
 }
 
@@ -103,13 +97,6 @@ pub fn of_ceilings(own: &Ceilings, style: &Style) -> String {
         text += &paragraph(note, "  ", style);
     }
     text
-}
-
-/// A text in lines that fit, each indented.
-fn paragraph(text: &str, indent: &str, style: &Style) -> String {
-    let room = usize::from(style.width.max(60)) - indent.len();
-    let lines = wrapped(text, room).into_iter();
-    lines.map(|line| format!("{indent}{line}\n")).collect()
 }
 
 /// The same with a blank before a unit.
@@ -286,17 +273,6 @@ fn of_layers(tenant: &TenantRoofline, most: usize, style: &Style) -> String {
         text += &paragraph(&format!("no shares: {why}"), "  ", style);
     }
     text
-}
-
-/// The end of a name, which tells it from others.
-fn ending(name: &str) -> String {
-    const ROOM: usize = 36;
-    let length = name.chars().count();
-    if length <= ROOM {
-        return name.to_owned();
-    }
-    let kept: String = name.chars().skip(length + 1 - ROOM).collect();
-    format!("…{kept}")
 }
 
 /// The prices in words: name, value with its unit, interval.

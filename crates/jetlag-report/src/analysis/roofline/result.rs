@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use super::against::Against;
 use super::ceilings::Ceilings;
 use super::energy::EnergyFit;
 use super::roofs::{Limit, Roofs};
@@ -64,6 +65,23 @@ pub struct TenantRoofline {
     pub placed: Option<Placed>,
     /// Energy of a frame, where it is known.
     pub energy: Option<EnergyPoint>,
+    /// The static work of a frame, also where there is no point; none where it is not known.
+    pub work: Option<Work>,
+    /// What the hardware counted beside the static work, where counters were given.
+    pub counters: Option<Against>,
+    /// Why none of them was set beside it, where counters were given.
+    pub no_counters: Option<String>,
+}
+
+/// The static work of a tenant's networks in one frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Work {
+    /// Operations.
+    pub flops: u64,
+    /// Bytes, if chains of operators stay on the chip.
+    pub fused_bytes: u64,
+    /// Bytes, if every operator goes through memory.
+    pub round_trip_bytes: u64,
 }
 
 /// What keeps a rate from being higher.
