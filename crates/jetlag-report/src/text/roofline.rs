@@ -9,7 +9,7 @@ use super::scaled::{ending, paragraph};
 use super::{dim, heading, plain};
 use crate::Style;
 use crate::analysis::roofline::{
-    Ceilings, Coefficient, EnergyRoofline, LayerPoint, Roofline, RunRoofline, TenantRoofline,
+    Ceilings, Coefficient, EnergyRoofline, LayerPoint, NetworkPoint, Roofline, RunRoofline, TenantRoofline,
 };
 use crate::table::{Align, Grid, Ink, Text};
 
@@ -168,27 +168,50 @@ fn networks(roofline: &Roofline, style: &Style) -> String {
         if with_batch {
             row.push(plain(or_unknown(tenant.batch, |batch| batch.to_string())));
         }
-        let at_most = if point.is_upper_bound { "≤ " } else { "" };
-        row.extend([
-            plain(short(point.ms)),
-            plain(format!("{at_most}{}", scaled(point.flops as f64))),
-            plain(scaled(point.bytes as f64)),
-            plain(short(point.intensity)),
-            plain(scaled(point.achieved_flops_per_s)),
-            plain(scaled(point.attainable_flops_per_s)),
-            (
-                format!("{at_most}{}", percent(point.share)),
-                if point.share > 1.05 { Ink::Bad } else { Ink::Bold },
-            ),
-            plain(point.bound.word()),
-        ]);
+        row.extend(of_point(point));
         if with_batch {
             row.push(plain(or_unknown(tenant.throughput_items, short)));
         }
         grid.row(row);
+        for own in &tenant.apart {
+            let mut row: Vec<Text> = Vec::new();
+            if several {
+                row.push(plain(""));
+            }
+            row.push(plain(format!("  {}", file_name(&own.name))));
+            if with_batch {
+                row.push(plain(""));
+            }
+            row.extend(of_point(&own.point));
+            if with_batch {
+                row.push(plain(""));
+            }
+            grid.row(row);
+        }
+        if let Some(why) = &tenant.why_together {
+            without.push(paragraph(&format!("{}: {why}", tenant.name), "  ", style));
+        }
     }
     let note = "a frame; bytes if chains of operators stay on the chip; share of what the roofs allow";
     heading("ROOFLINE", note, style) + &grid.render(style) + &without.concat()
+}
+
+/// The columns that every point has.
+fn of_point(point: &NetworkPoint) -> [Text; 8] {
+    let at_most = if point.is_upper_bound { "≤ " } else { "" };
+    [
+        plain(short(point.ms)),
+        plain(format!("{at_most}{}", scaled(point.flops as f64))),
+        plain(scaled(point.bytes as f64)),
+        plain(short(point.intensity)),
+        plain(scaled(point.achieved_flops_per_s)),
+        plain(scaled(point.attainable_flops_per_s)),
+        (
+            format!("{at_most}{}", percent(point.share)),
+            if point.share > 1.05 { Ink::Bad } else { Ink::Bold },
+        ),
+        plain(point.bound.word()),
+    ]
 }
 
 pub(crate) fn run_name(runs: &[RunRoofline], number: usize) -> String {

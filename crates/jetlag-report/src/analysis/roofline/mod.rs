@@ -12,11 +12,13 @@
 //! | `traffic` | what some nodes together move |
 //! | `gather` | collects a run's work and times |
 //! | `against` | what the hardware counted, beside the static work |
+//! | `apart` | a tenant's networks, each by itself |
 //! | `points` | a tenant's networks and layers, placed |
 //! | `several` | runs together: their order, findings, the fit of the energy |
 //! | `result` | what comes out |
 
 mod against;
+mod apart;
 mod ceilings;
 mod energy;
 mod fit;
@@ -38,8 +40,8 @@ pub use gather::{Gathered, Gatherer};
 pub use placing::{Placing, place};
 pub use points::of_run;
 pub use result::{
-    Bound, EnergyPoint, EnergyRoofline, LayerPoint, NetworkPoint, OperatorPoints, Placed, Racing, Roofline,
-    RunRoofline, TenantRoofline, Work,
+    Bound, EnergyPoint, EnergyRoofline, LayerPoint, NetworkApart, NetworkPoint, OperatorPoints, Placed,
+    Racing, Roofline, RunRoofline, TenantRoofline, Work,
 };
 pub use roofs::{Limit, Place, Roofs};
 pub use several::of_runs;

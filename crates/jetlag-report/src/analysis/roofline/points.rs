@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::apart::apart;
 use super::ceilings::{Ceilings, Processor};
 use super::gather::Gathered;
 use super::placing::{NodeName, Placing, place};
 use super::result::{
-    Bound, EnergyPoint, LayerPoint, NetworkPoint, OperatorPoints, Placed, RunRoofline, TenantRoofline, Work,
+    Bound, EnergyPoint, LayerPoint, NetworkApart, NetworkPoint, OperatorPoints, Placed, RunRoofline,
+    TenantRoofline, Work,
 };
 use super::roofs::Roofs;
 use super::traffic::Tensors;
@@ -127,6 +129,10 @@ impl Of<'_> {
         for layer in &mut layers {
             layer.is_above = self.is_above(layer, roofs.as_ref().ok(), ceilings);
         }
+        let (apart, why_together) = match self.apart(&placing, roofs.as_ref().ok()) {
+            Ok(all) => (all, None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
         TenantRoofline {
             name: self.manifest.name.clone(),
             backend: self.manifest.backend.clone(),
@@ -145,6 +151,8 @@ impl Of<'_> {
             layers,
             why_not: network.as_ref().err().cloned(),
             network: network.ok(),
+            apart,
+            why_together,
             energy: None,
             work: total.as_ref().ok().map(|total| Work {
                 flops: total.flops,
@@ -227,6 +235,21 @@ impl Of<'_> {
             bound: self.bound(ms).unwrap_or(placed.limit.into()),
             is_upper_bound: total.is_upper_bound,
         })
+    }
+
+    /// Each network by itself, where there are several; none without roofs.
+    fn apart(&self, placing: &Placing, roofs: Option<&Roofs>) -> Result<Vec<NetworkApart>, String> {
+        let networks = &self.manifest.networks;
+        let Some(roofs) = roofs.filter(|_| networks.len() > 1) else {
+            return Ok(Vec::new());
+        };
+        if self.figures.node_time == Some(NodeTime::Submission) {
+            return Err(
+                "times of its layers are the host's, to submit them, so its networks are one point"
+                    .to_owned(),
+            );
+        }
+        apart(networks, self.work, self.layers, placing, roofs)
     }
 
     /// Launches or the host, where the times say so.

@@ -55,6 +55,10 @@ pub struct TenantRoofline {
     pub roofs: Option<Roofs>,
     /// All its networks together, in the time of the stage *compute*.
     pub network: Option<NetworkPoint>,
+    /// Each of several networks by itself, in the time of its layers.
+    pub apart: Vec<NetworkApart>,
+    /// Why several networks cannot be told apart.
+    pub why_together: Option<String>,
     /// Why there is no point, or none of its layers.
     pub why_not: Option<String>,
     /// Each layer that was timed, in the order of execution.
@@ -144,6 +148,15 @@ pub struct NetworkPoint {
     pub bound: Bound,
     /// Whether some of the counts are upper bounds, so that the true share is lower.
     pub is_upper_bound: bool,
+}
+
+/// One of a tenant's networks in one frame.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NetworkApart {
+    /// Its file.
+    pub name: String,
+    /// Its point; the time is the sum of its layers' mean times.
+    pub point: NetworkPoint,
 }
 
 /// One layer in one frame.
