@@ -268,12 +268,12 @@ fn layers_against(own: &Against, style: &Style) -> String {
 
 /// The metrics that are asked for, and nvprof's names.
 pub fn known(style: &Style) -> String {
-    let mut own = Grid::headless().column("", Align::Left).column("", Align::Left);
-    for metric in KNOWN {
-        own.row(vec![plain(metric.name), dim(metric.says)]);
-    }
     let note = format!("{} that are asked for without --metrics", wanted(&[]).len());
-    let mut text = heading("METRICS", &note, style) + &own.render(style) + "\n";
+    let mut text = heading("METRICS", &note, style);
+    for metric in KNOWN {
+        text += &format!("  {:<56} {}\n", metric.name, Ink::Dim.paint(metric.says, style));
+    }
+    text += "\n";
     text += &heading("NVPROF'S NAMES", "--metrics takes these too", style);
     for renamed in NVPROF {
         let new = if renamed.new.is_empty() {

@@ -1,67 +1,9 @@
 //! What was counted, beside the static work of the same network.
 
-use serde::Serialize;
-
 use super::placing::{NodeName, place};
-use super::result::{LayerPoint, TenantRoofline, Work};
+use super::result::{Against, LayerAgainst, LayerPoint, Ratio, TenantRoofline, Work};
 use crate::analysis::counters::{Caches, Counters, LayerCounts, Measurement};
 use crate::record::WorkRecord;
-
-/// A figure counted by the hardware, and the one counted from the file.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Ratio {
-    /// What the hardware counted.
-    pub counted: f64,
-    /// What the network's file says.
-    pub of_file: f64,
-    /// The first over the second.
-    pub ratio: f64,
-}
-
-impl Ratio {
-    fn of(counted: Option<f64>, of_file: u64) -> Option<Ratio> {
-        let (counted, of_file) = (counted?, of_file as f64);
-        (of_file > 0.0).then(|| Ratio {
-            counted,
-            of_file,
-            ratio: counted / of_file,
-        })
-    }
-}
-
-/// A tenant's networks, counted and computed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Against {
-    /// The measurement: its network or file.
-    pub name: String,
-    /// What was in the caches when a kernel began.
-    pub caches: Caches,
-    /// Operations.
-    pub flops: Option<Ratio>,
-    /// Bytes of memory, against those of chains that stay on the chip.
-    pub fused: Option<Ratio>,
-    /// The same against every operator through memory.
-    pub round_trip: Option<Ratio>,
-    /// Which of the two the bytes are nearer to, by their ratio: `fused` or `round_trip`.
-    pub nearer: Option<&'static str>,
-    /// Operations for each byte of memory, as counted.
-    pub intensity: Option<f64>,
-    /// Layers whose names lead to nodes of the network.
-    pub layers: Vec<LayerAgainst>,
-    /// What is to be said of it.
-    pub notes: Vec<String>,
-}
-
-/// One layer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LayerAgainst {
-    /// Its name, as the counters have it.
-    pub name: String,
-    /// Operations.
-    pub flops: Option<Ratio>,
-    /// Bytes of memory, against what its nodes together read and write.
-    pub bytes: Option<Ratio>,
-}
 
 /// The measurement of a tenant beside its work.
 ///

@@ -33,15 +33,15 @@ mod traffic;
 #[cfg(test)]
 mod tests;
 
-pub use against::{Against, LayerAgainst, Ratio, against};
+pub use against::against;
 pub use ceilings::{Bandwidth, CEILINGS_SCHEMA, Ceilings, CeilingsError, Peak, Processor};
 pub use energy::{Coefficient, EnergyFit, EnergyRow, FitError, balance_point, fit_energy};
 pub use gather::{Gathered, Gatherer};
 pub use placing::{Placing, place};
 pub use points::of_run;
 pub use result::{
-    Bound, EnergyPoint, EnergyRoofline, LayerPoint, NetworkApart, NetworkPoint, OperatorPoints, Placed,
-    Racing, Roofline, RunRoofline, TenantRoofline, Work,
+    Against, Bound, EnergyPoint, EnergyRoofline, LayerAgainst, LayerPoint, NetworkApart, NetworkPoint,
+    OperatorPoints, Placed, Racing, Ratio, Roofline, RunRoofline, TenantRoofline, Work,
 };
 pub use roofs::{Limit, Place, Roofs};
 pub use several::of_runs;
