@@ -2,6 +2,7 @@
 
 mod annotate;
 mod build;
+mod counters;
 mod data;
 mod detectors;
 mod init;
@@ -20,6 +21,7 @@ use crate::built;
 
 pub use annotate::AnnotateArgs;
 pub use build::{BuildArgs, CacheCommand, PlanArgs};
+pub use counters::CountersArgs;
 pub use data::{BagCompression, ConvertArgs, DataCommand, Storage, SynthArgs, SynthFormat};
 pub use detectors::{CountedAs, EvalArgs, EvalMode, InspectArgs, OptimiserArg, ViewArgs, WorkRules};
 pub use init::InitArgs;
@@ -128,6 +130,15 @@ What each figure means is in docs/models.md."
         after_help = "Example:  jetlag ceilings -o host.json && jetlag roofline run.mcap --ceilings host.json"
     )]
     Ceilings(CeilingsArgs),
+    /// Count what a GPU's hardware executes for a network: operations by pipe and bytes of memory, per kernel and layer.
+    #[command(
+        after_help = "Examples:  jetlag counters yolov8n.onnx -o yolo.json && jetlag roofline run.mcap --counters yolo.json
+           jetlag counters net.onnx --shapes images:1x3x224x224 --shapes images:8x3x224x224 -o net.json
+           jetlag counters --from ncu.csv                      a table that Nsight Compute wrote
+           jetlag counters --list                              metrics, and what nvprof called them
+It runs Nsight Compute (ncu). What each figure means is in docs/models.md."
+    )]
+    Counters(Box<CountersArgs>),
     /// Run a scenario with many values of its fields, interruptible at any moment; find knees and Pareto fronts.
     #[command(
         after_help = "Examples:  jetlag sweep configs/sweep.ron -o s              run all points; the same line goes on after a kill -9

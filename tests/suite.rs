@@ -19,6 +19,7 @@ mod check;
 mod cli;
 mod clocks;
 mod compare;
+mod counters;
 #[cfg(feature = "gpu")]
 mod cuda_double_itself;
 #[cfg(all(feature = "cpu", feature = "recordings"))]

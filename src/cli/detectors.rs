@@ -29,6 +29,12 @@ pub struct InspectArgs {
     /// Size of a dynamic dimension for --profile or --work, by name; may be repeated.
     #[arg(long = "dim", value_name = "NAME=SIZE")]
     pub dims: Vec<String>,
+    /// Draw the layers of a plan with types, formats, shapes and tactics, as SVG.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["work", "profile"])]
+    pub graph: Option<PathBuf>,
+    /// Overwrite the file that --graph names.
+    #[arg(long, requires = "graph")]
+    pub force: bool,
     /// Count operations, bytes moved, weights and peak memory, node by node and in total; nothing is executed.
     #[arg(long, conflicts_with = "profile")]
     pub work: bool,

@@ -15,6 +15,9 @@ pub struct RooflineArgs {
     #[command(flatten)]
     #[allow(missing_docs, reason = "the options' own docs are shown")]
     pub ceilings: CeilingsOf,
+    /// What the hardware counted, set beside the work: a file of `jetlag counters`, or a table of Nsight Compute.
+    #[arg(long, value_name = "FILE")]
+    pub counters: Option<PathBuf>,
     /// Write one self-contained HTML page instead of printing.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,

@@ -11,18 +11,22 @@ use anyhow::Context;
 use serde_json::json;
 
 use super::outcome::{Outcome, WrongUse};
-use super::output::print;
+use super::output::{print, say};
+use super::run_path::spare_files;
 use super::words::did_you_mean;
 use super::{bag, check, opening, report, tensorrt};
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, NetworkSource, NodeTime, Program, Step, TensorSpec};
 use crate::cli::{Format, InspectArgs};
 use crate::detector::propose::{Proposal, propose};
+use crate::engine::graph;
 use crate::engine::manifest;
 use crate::engine::network::{self, NetworkFacts, Port};
+use crate::engine::plan::PlanFacts;
 use crate::files;
 use crate::record::MAGIC;
 use crate::scenario::DetectorRef;
+use crate::show::graph::{of_engine, svg};
 use crate::show::inspect as show;
 use crate::show::plan;
 use crate::tensor::{ElementType, Shape};
@@ -30,6 +34,9 @@ use crate::units::Nanos;
 
 /// Nodes shown of a profile.
 const MOST_NODES: usize = 20;
+
+/// Most boxes of a picture.
+const MOST_BOXES: usize = 5000;
 
 /// Bytes within which a run's manifest begins.
 const HEAD: u64 = 4096;
@@ -59,14 +66,14 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
     if args.work {
         return super::work::inspect(args, &kind);
     }
-    check_options(args, kind == "onnx")?;
+    check_options(args, &kind)?;
     match kind.as_str() {
         _ if args.file.is_dir() => bag::inspect(&args.file, args.format),
         "mcap" if is_run(&args.file) => report::inspect(&args.file, args.format),
         "mcap" | "db3" | "zstd" => bag::inspect(&args.file, args.format),
         "onnx" => inspect_network(args),
         "ron" => inspect_detector(&args.file, args.format),
-        "plan" | "engine" | "trt" => inspect_plan(args),
+        kind if is_plan(kind) => inspect_plan(args),
         _ => Err(WrongUse(format!(
             "{}: inspect reads run files (.mcap), bags (a folder, .mcap, .db3), networks (.onnx), plans (.plan, .engine, .trt) and detector specs (.ron)",
             args.file.display()
@@ -87,12 +94,23 @@ fn is_run(path: &Path) -> bool {
         || head.windows(manifest.len()).any(|window| window == manifest)
 }
 
+/// Whether a file's ending is that of a plan.
+fn is_plan(kind: &str) -> bool {
+    ["plan", "engine", "trt"].contains(&kind)
+}
+
 /// Whether profiling was asked for in a way that makes sense.
-fn check_options(args: &InspectArgs, is_network: bool) -> Result<(), WrongUse> {
+fn check_options(args: &InspectArgs, kind: &str) -> Result<(), WrongUse> {
+    let is_network = kind == "onnx";
     let asked = args.profile.is_some() || !args.dims.is_empty();
     let problem = if asked && !is_network {
         format!(
             "{}: --profile and --dim are only for networks (.onnx)",
+            args.file.display()
+        )
+    } else if args.graph.is_some() && !is_plan(kind) {
+        format!(
+            "{}: --graph draws plans (.plan, .engine, .trt)",
             args.file.display()
         )
     } else if args.profile == Some(0) {
@@ -268,6 +286,9 @@ fn inspect_plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
         loaded.map_err(|e| format!("{e:#}")),
     );
     let name = args.file.display().to_string();
+    if let Some(picture) = &args.graph {
+        return draw(args, picture, loaded.as_ref().map_err(String::as_str));
+    }
     let view = plan::PlanView {
         name: &name,
         bytes: bytes.len() as u64,
@@ -287,6 +308,39 @@ fn inspect_plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
     } else {
         Outcome::Done
     })
+}
+
+/// `--graph`: the layers of a plan as a picture.
+fn draw(args: &InspectArgs, picture: &Path, loaded: Result<&PlanFacts, &str>) -> anyhow::Result<Outcome> {
+    spare_files(picture, args.force)?;
+    let name = args.file.display().to_string();
+    let facts = loaded.map_err(|problem| {
+        WrongUse(format!(
+            "{name} cannot be drawn, since it was not loaded: {problem}"
+        ))
+    })?;
+    let layers = graph::layers(&facts.layer_information);
+    if layers.is_empty() || layers.len() > MOST_BOXES {
+        let problem = match layers.len() {
+            0 => "it keeps nothing of its layers; build it with --profiling-verbosity detailed".to_owned(),
+            many => format!("it has {many} layers, and a picture of more than {MOST_BOXES} shows nothing"),
+        };
+        return Err(WrongUse(format!("{name} cannot be drawn: {problem}")).into());
+    }
+    let edges = graph::edges(&layers).len();
+    let drawn = svg(&of_engine(format!("{name}, {} layers", layers.len()), &layers));
+    std::fs::write(picture, drawn).with_context(|| format!("cannot write {}", picture.display()))?;
+    say(&format!(
+        "{}: {} layers; open it in a browser",
+        picture.display(),
+        layers.len()
+    ));
+    if edges == 0 {
+        say(
+            "The plan keeps no tensors between its layers, so there are no edges: build it with --profiling-verbosity detailed.",
+        );
+    }
+    Ok(Outcome::Done)
 }
 
 fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {

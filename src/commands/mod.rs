@@ -18,6 +18,7 @@ mod ceilings;
 mod check;
 pub mod clocks;
 pub mod compare;
+mod counters;
 pub mod data;
 pub mod deploy;
 pub mod doctor;
@@ -142,6 +143,7 @@ pub fn run(cli: Cli) -> u8 {
         }),
         Command::Roofline(args) => roofline::run(&args),
         Command::Ceilings(args) => ceilings::run(&args),
+        Command::Counters(args) => counters::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Cache(command) => cache::run(&command),

@@ -15,7 +15,8 @@ use super::recorded_work;
 use super::report::{self, style};
 use super::run_path::spare_files;
 use crate::analysis::Summary;
-use crate::analysis::roofline::{Ceilings, Gathered, Gatherer, RunRoofline, of_run, of_runs};
+use crate::analysis::counters::Counters;
+use crate::analysis::roofline::{Ceilings, Gathered, Gatherer, RunRoofline, against, of_run, of_runs};
 use crate::cli::{CeilingsOf, Format, ReportArgs, ResultFormat, RooflineArgs};
 use crate::files;
 use crate::report as reports;
@@ -33,10 +34,15 @@ pub(super) fn run(args: &RooflineArgs) -> anyhow::Result<Outcome> {
         spare_files(page, args.force)?;
     }
     let given = Given::of(&args.ceilings)?;
+    let counters = args.counters.as_deref().map(super::counters::given).transpose()?;
     let mut runs = Vec::new();
     for path in &args.runs {
         let (gathered, summary) = read(path)?;
-        runs.push(given.hold(&gathered, &summary)?);
+        let mut run = given.hold(&gathered, &summary)?;
+        if let Some(counters) = &counters {
+            beside(&mut run, &gathered, counters);
+        }
+        runs.push(run);
     }
     let roofline = of_runs(runs);
     let mut out = Vec::new();
@@ -71,6 +77,26 @@ pub(super) fn layers(args: &ReportArgs) -> anyhow::Result<Outcome> {
         }
     }
     Ok(outcome)
+}
+
+/// Sets what the hardware counted beside the work of a run's tenants.
+fn beside(run: &mut RunRoofline, gathered: &Gathered, counters: &Counters) {
+    for tenant in &mut run.tenants {
+        let number = gathered
+            .manifest
+            .tenants
+            .iter()
+            .position(|own| own.name == tenant.name);
+        let nodes = number.and_then(|number| gathered.work.get(number));
+        match tenant
+            .work
+            .ok_or_else(|| "the work of its networks is not known".to_owned())
+            .and_then(|work| against(counters, tenant, work, nodes.map_or(&[][..], Vec::as_slice)))
+        {
+            Ok(own) => tenant.counters = Some(own),
+            Err(why) => tenant.no_counters = Some(why),
+        }
+    }
 }
 
 /// A run with what rooflines need of it.

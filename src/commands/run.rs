@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 
 use super::check;
+use super::counters;
 use super::failures;
 use super::gap::Gap;
 use super::here;
@@ -83,6 +84,9 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     }
     if options.trace {
         ask_for_trace(&mut scenario)?;
+    }
+    if let Some(counted) = &options.counted {
+        scenario = counters::reduced(&scenario, counted)?;
     }
     if options.resolve_only {
         return shown(&scenario, Format::Json);

@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::failures;
 use super::outcome::{Outcome, WrongUse};
 use crate::record::Failure;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Shapes};
 
 /// How long a run that is to end may take to save what it has.
 const SAVING: Duration = Duration::from_secs(10);
@@ -69,8 +69,20 @@ pub(super) enum Ended {
 
 /// The scenario as `jetlag run` understands it; what it says of a mistake is handed on.
 pub(super) fn resolved(path: &Path, sets: &[String]) -> anyhow::Result<Scenario> {
+    resolved_with(path, None, sets)
+}
+
+/// The same of a network with shapes.
+pub(super) fn resolved_with(
+    path: &Path,
+    shapes: Option<&Shapes>,
+    sets: &[String],
+) -> anyhow::Result<Scenario> {
     let mut command = itself()?;
     command.args(run_of(path, sets)).arg("--resolve-only");
+    if let Some(shapes) = shapes {
+        command.args(["--shapes", &shapes.to_string()]);
+    }
     let output = command.output().context("cannot start jetlag itself")?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

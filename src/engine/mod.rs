@@ -2,6 +2,7 @@
 //! the plan cache with its manifests. Builds nothing and loads nothing itself.
 
 pub mod cache;
+pub mod graph;
 pub mod layers;
 pub mod manifest;
 pub mod network;

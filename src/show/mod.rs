@@ -5,6 +5,7 @@ pub mod bag;
 pub mod clocks;
 pub mod dashboard;
 pub mod doctor;
+pub mod graph;
 pub mod inspect;
 pub mod plan;
 pub mod selftest;

@@ -55,3 +55,29 @@ fn layers_of_a_plan_with_details_have_at_least_a_type() {
     let expected = [("Convolution", 3), ("Shuffle", 1), ("SoftMax", 1)];
     assert_eq!(found, rows(&expected));
 }
+
+#[test]
+fn a_plan_is_drawn_with_a_box_for_each_layer() {
+    let Some(scene) = Scene::new() else { return };
+    scene.detailed().plan("camera.plan", &(camera(1_000) + LAYERS));
+    let arguments = ["inspect", "camera.plan", "--graph", "camera.svg"];
+    let Some(output) = scene.jetlag(&Control::default(), &arguments) else {
+        return;
+    };
+    assert!(output.status.success(), "{output:?}");
+    let picture = std::fs::read_to_string(scene.path("camera.svg")).unwrap();
+    for said in ["<svg", ">Conv_1</text>", "Convolution", ">Add_7</text>"] {
+        assert!(picture.contains(said), "{said}: {picture}");
+    }
+    // The same again is the same picture, and none is replaced unasked.
+    let refused = scene.jetlag(&Control::default(), &arguments).unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let again = scene
+        .jetlag(&Control::default(), &[&arguments[..], &["--force"]].concat())
+        .unwrap();
+    assert!(again.status.success(), "{again:?}");
+    assert_eq!(
+        std::fs::read_to_string(scene.path("camera.svg")).unwrap(),
+        picture
+    );
+}

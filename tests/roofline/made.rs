@@ -371,3 +371,51 @@ fn known_prices_of_energy_come_back_from_runs() {
         "{few:?}"
     );
 }
+
+#[test]
+fn several_networks_are_told_apart_by_their_layers() {
+    let mut made = run_of(1, Some(totals(40_500_000, 3_000_000)));
+    let second = NetworkManifest {
+        name: "nets/head.onnx".to_owned(),
+        work: Some(totals(500_000, 4_000_000)),
+        ..NetworkManifest::default()
+    };
+    made.tenants[0].networks.push(second);
+    let mut events = frames(13.0, 1.0);
+    // Without times of layers nobody knows whose time it was.
+    let together = held(&made, &events, Ok(&ceilings(Processor::Cpu)));
+    assert!(together.tenants[0].apart.is_empty());
+    assert!(
+        together.tenants[0]
+            .why_together
+            .as_ref()
+            .unwrap()
+            .contains("profile: true")
+    );
+    events.extend(layers().into_iter().map(|event| match event {
+        Event::Work(node) if node.name == "/Add" => Event::Work(WorkRecord { network: 1, ..node }),
+        other => other,
+    }));
+    let run = held(&made, &events, Ok(&ceilings(Processor::Cpu)));
+    let tenant = &run.tenants[0];
+    let [first, head] = &tenant.apart[..] else {
+        panic!("{:?}", tenant.why_together)
+    };
+    assert_eq!((first.point.ms, head.point.ms), (8.0, 5.0));
+    assert_eq!(
+        (first.point.roof, head.point.roof),
+        (Limit::Compute, Limit::Memory)
+    );
+    assert!((head.point.share - 4.0 / 5.0).abs() < 1e-9, "{head:?}");
+    let mut out = Vec::new();
+    text::roofline::write(&of_runs(vec![run]), &mut out, &Style::default()).unwrap();
+    let said = String::from_utf8(out).unwrap();
+    assert!(said.contains("  head.onnx"), "{said}");
+    // One network has its point alone.
+    let one = held(
+        &run_of(1, Some(totals(1_000, 1_000))),
+        &events,
+        Ok(&ceilings(Processor::Cpu)),
+    );
+    assert!(one.tenants[0].apart.is_empty() && one.tenants[0].why_together.is_none());
+}

@@ -26,6 +26,7 @@ mod code;
 pub mod compare;
 mod conditions;
 mod counter;
+pub mod counters;
 pub mod critical;
 mod curve;
 pub mod cvcuda;

@@ -4,6 +4,7 @@
 //! Each section is a function from the summary to text, and is left out where it has nothing to say.
 
 pub(crate) mod answer;
+pub mod counters;
 pub mod critical;
 mod duty;
 pub(crate) mod input_effect;
@@ -18,6 +19,7 @@ mod plots;
 pub(crate) mod power;
 mod predictability;
 pub mod roofline;
+mod scaled;
 pub mod start_up;
 pub(crate) mod waterfall;
 pub mod what_if;

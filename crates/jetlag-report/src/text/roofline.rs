@@ -4,10 +4,12 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use super::number::{UNKNOWN, or_unknown, percent, short};
-use super::{dim, heading, plain, wrapped};
+pub(crate) use super::scaled::scaled;
+use super::scaled::{ending, paragraph};
+use super::{dim, heading, plain};
 use crate::Style;
 use crate::analysis::roofline::{
-    Ceilings, Coefficient, EnergyRoofline, LayerPoint, Roofline, RunRoofline, TenantRoofline,
+    Ceilings, Coefficient, EnergyRoofline, LayerPoint, NetworkPoint, Roofline, RunRoofline, TenantRoofline,
 };
 use crate::table::{Align, Grid, Ink, Text};
 
@@ -20,6 +22,7 @@ pub fn write(roofline: &Roofline, out: &mut dyn Write, style: &Style) -> io::Res
     for run in &roofline.runs {
         for tenant in &run.tenants {
             sections.push(of_layers(tenant, SHOWN, style));
+            sections.push(counted(tenant, style));
         }
     }
     sections.push(energy(&roofline.energy, style));
@@ -40,21 +43,12 @@ pub fn layers(run: &RunRoofline, style: &Style) -> String {
     sections.join("\n")
 }
 
-/// `4.09 G`: a number with its prefix.
-pub(crate) fn scaled(number: f64) -> String {
-    const NAMES: [&str; 7] = ["", " k", " M", " G", " T", " P", " E"];
-    let mut value = number;
-    let mut at = 0;
-    while value >= 1000.0 && at + 1 < NAMES.len() {
-        value /= 1000.0;
-        at += 1;
-    }
-    let name = NAMES.get(at).copied().unwrap_or_default();
-    match value {
-        value if at == 0 && value.fract() == 0.0 => format!("{value:.0}"),
-        value if value < 9.995 => format!("{value:.2}{name}"),
-        value if value < 99.95 => format!("{value:.1}{name}"),
-        value => format!("{value:.0}{name}"),
+/// What the hardware counted of a tenant, where counters were given.
+fn counted(tenant: &TenantRoofline, style: &Style) -> String {
+    match (&tenant.counters, &tenant.no_counters) {
+        (Some(own), _) => super::counters::against(own, style),
+        (None, Some(why)) => heading("COUNTERS", &tenant.name, style) + &paragraph(why, "  ", style),
+        (None, None) => String::new(),
     }
 }
 
@@ -103,13 +97,6 @@ pub fn of_ceilings(own: &Ceilings, style: &Style) -> String {
         text += &paragraph(note, "  ", style);
     }
     text
-}
-
-/// A text in lines that fit, each indented.
-fn paragraph(text: &str, indent: &str, style: &Style) -> String {
-    let room = usize::from(style.width.max(60)) - indent.len();
-    let lines = wrapped(text, room).into_iter();
-    lines.map(|line| format!("{indent}{line}\n")).collect()
 }
 
 /// The same with a blank before a unit.
@@ -181,27 +168,50 @@ fn networks(roofline: &Roofline, style: &Style) -> String {
         if with_batch {
             row.push(plain(or_unknown(tenant.batch, |batch| batch.to_string())));
         }
-        let at_most = if point.is_upper_bound { "≤ " } else { "" };
-        row.extend([
-            plain(short(point.ms)),
-            plain(format!("{at_most}{}", scaled(point.flops as f64))),
-            plain(scaled(point.bytes as f64)),
-            plain(short(point.intensity)),
-            plain(scaled(point.achieved_flops_per_s)),
-            plain(scaled(point.attainable_flops_per_s)),
-            (
-                format!("{at_most}{}", percent(point.share)),
-                if point.share > 1.05 { Ink::Bad } else { Ink::Bold },
-            ),
-            plain(point.bound.word()),
-        ]);
+        row.extend(of_point(point));
         if with_batch {
             row.push(plain(or_unknown(tenant.throughput_items, short)));
         }
         grid.row(row);
+        for own in &tenant.apart {
+            let mut row: Vec<Text> = Vec::new();
+            if several {
+                row.push(plain(""));
+            }
+            row.push(plain(format!("  {}", file_name(&own.name))));
+            if with_batch {
+                row.push(plain(""));
+            }
+            row.extend(of_point(&own.point));
+            if with_batch {
+                row.push(plain(""));
+            }
+            grid.row(row);
+        }
+        if let Some(why) = &tenant.why_together {
+            without.push(paragraph(&format!("{}: {why}", tenant.name), "  ", style));
+        }
     }
     let note = "a frame; bytes if chains of operators stay on the chip; share of what the roofs allow";
     heading("ROOFLINE", note, style) + &grid.render(style) + &without.concat()
+}
+
+/// The columns that every point has.
+fn of_point(point: &NetworkPoint) -> [Text; 8] {
+    let at_most = if point.is_upper_bound { "≤ " } else { "" };
+    [
+        plain(short(point.ms)),
+        plain(format!("{at_most}{}", scaled(point.flops as f64))),
+        plain(scaled(point.bytes as f64)),
+        plain(short(point.intensity)),
+        plain(scaled(point.achieved_flops_per_s)),
+        plain(scaled(point.attainable_flops_per_s)),
+        (
+            format!("{at_most}{}", percent(point.share)),
+            if point.share > 1.05 { Ink::Bad } else { Ink::Bold },
+        ),
+        plain(point.bound.word()),
+    ]
 }
 
 pub(crate) fn run_name(runs: &[RunRoofline], number: usize) -> String {
@@ -286,17 +296,6 @@ fn of_layers(tenant: &TenantRoofline, most: usize, style: &Style) -> String {
         text += &paragraph(&format!("no shares: {why}"), "  ", style);
     }
     text
-}
-
-/// The end of a name, which tells it from others.
-fn ending(name: &str) -> String {
-    const ROOM: usize = 36;
-    let length = name.chars().count();
-    if length <= ROOM {
-        return name.to_owned();
-    }
-    let kept: String = name.chars().skip(length + 1 - ROOM).collect();
-    format!("…{kept}")
 }
 
 /// The prices in words: name, value with its unit, interval.

@@ -11,10 +11,14 @@
 //! | `placing` | which nodes a layer of an engine is made of |
 //! | `traffic` | what some nodes together move |
 //! | `gather` | collects a run's work and times |
+//! | `against` | what the hardware counted, beside the static work |
+//! | `apart` | a tenant's networks, each by itself |
 //! | `points` | a tenant's networks and layers, placed |
 //! | `several` | runs together: their order, findings, the fit of the energy |
 //! | `result` | what comes out |
 
+mod against;
+mod apart;
 mod ceilings;
 mod energy;
 mod fit;
@@ -29,14 +33,15 @@ mod traffic;
 #[cfg(test)]
 mod tests;
 
+pub use against::against;
 pub use ceilings::{Bandwidth, CEILINGS_SCHEMA, Ceilings, CeilingsError, Peak, Processor};
 pub use energy::{Coefficient, EnergyFit, EnergyRow, FitError, balance_point, fit_energy};
 pub use gather::{Gathered, Gatherer};
 pub use placing::{Placing, place};
 pub use points::of_run;
 pub use result::{
-    Bound, EnergyPoint, EnergyRoofline, LayerPoint, NetworkPoint, OperatorPoints, Placed, Racing, Roofline,
-    RunRoofline, TenantRoofline,
+    Against, Bound, EnergyPoint, EnergyRoofline, LayerAgainst, LayerPoint, NetworkApart, NetworkPoint,
+    OperatorPoints, Placed, Racing, Ratio, Roofline, RunRoofline, TenantRoofline, Work,
 };
 pub use roofs::{Limit, Place, Roofs};
 pub use several::of_runs;

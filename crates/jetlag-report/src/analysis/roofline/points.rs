@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::apart::apart;
 use super::ceilings::{Ceilings, Processor};
 use super::gather::Gathered;
 use super::placing::{NodeName, Placing, place};
 use super::result::{
-    Bound, EnergyPoint, LayerPoint, NetworkPoint, OperatorPoints, Placed, RunRoofline, TenantRoofline,
+    Bound, EnergyPoint, LayerPoint, NetworkApart, NetworkPoint, OperatorPoints, Placed, RunRoofline,
+    TenantRoofline, Work,
 };
 use super::roofs::Roofs;
 use super::traffic::Tensors;
@@ -127,6 +129,10 @@ impl Of<'_> {
         for layer in &mut layers {
             layer.is_above = self.is_above(layer, roofs.as_ref().ok(), ceilings);
         }
+        let (apart, why_together) = match self.apart(&placing, roofs.as_ref().ok()) {
+            Ok(all) => (all, None),
+            Err(why) => (Vec::new(), Some(why)),
+        };
         TenantRoofline {
             name: self.manifest.name.clone(),
             backend: self.manifest.backend.clone(),
@@ -145,7 +151,16 @@ impl Of<'_> {
             layers,
             why_not: network.as_ref().err().cloned(),
             network: network.ok(),
+            apart,
+            why_together,
             energy: None,
+            work: total.as_ref().ok().map(|total| Work {
+                flops: total.flops,
+                fused_bytes: total.bytes,
+                round_trip_bytes: total.round_trip,
+            }),
+            counters: None,
+            no_counters: None,
         }
     }
 
@@ -222,6 +237,21 @@ impl Of<'_> {
         })
     }
 
+    /// Each network by itself, where there are several; none without roofs.
+    fn apart(&self, placing: &Placing, roofs: Option<&Roofs>) -> Result<Vec<NetworkApart>, String> {
+        let networks = &self.manifest.networks;
+        let Some(roofs) = roofs.filter(|_| networks.len() > 1) else {
+            return Ok(Vec::new());
+        };
+        if self.figures.node_time == Some(NodeTime::Submission) {
+            return Err(
+                "times of its layers are the host's, to submit them, so its networks are one point"
+                    .to_owned(),
+            );
+        }
+        apart(networks, self.work, self.layers, placing, roofs)
+    }
+
     /// Launches or the host, where the times say so.
     fn bound(&self, ms: f64) -> Option<Bound> {
         let submitting = self.figures.submitting.as_ref();
@@ -255,21 +285,15 @@ impl Of<'_> {
     }
 
     fn points(&self, placing: &Placing, roofs: Option<&Roofs>) -> Vec<LayerPoint> {
-        let tensors = Tensors::of(self.work);
+        let works = LayerPoint::work_of(placing, self.work);
         let all: f64 = self.layers.iter().map(seconds).sum();
         // The host's time to submit a node is not that of its execution.
         let roofs = roofs.filter(|_| self.figures.node_time != Some(NodeTime::Submission));
-        let each = self.layers.iter().zip(&placing.nodes);
-        each.map(|(layer, own)| {
+        let each = self.layers.iter().zip(&placing.nodes).zip(works);
+        each.map(|((layer, own), work)| {
             let nodes: Vec<&WorkRecord> = own.iter().filter_map(|at| self.work.get(*at)).collect();
             let took = seconds(layer);
-            let flops = match nodes.is_empty() {
-                true => None,
-                false => nodes
-                    .iter()
-                    .try_fold(0_u64, |sum, node| sum.checked_add(node.flops?)),
-            };
-            let bytes = (!nodes.is_empty()).then(|| tensors.moved(own)).flatten();
+            let (flops, bytes) = work.unwrap_or((None, None));
             let least = roofs.and_then(|roofs| roofs.least(flops? as f64, bytes? as f64));
             let share = least.filter(|_| took > 0.0).map(|(least, _)| least / took);
             LayerPoint {
@@ -425,6 +449,23 @@ impl Of<'_> {
             );
         }
         found
+    }
+}
+
+impl LayerPoint {
+    /// For each layer the operations and the bytes of its nodes together; none where it has no node.
+    pub(in crate::analysis) fn work_of(
+        placing: &Placing,
+        work: &[WorkRecord],
+    ) -> Vec<Option<(Option<u64>, Option<u64>)>> {
+        let tensors = Tensors::of(work);
+        let flops = |own: &[usize]| {
+            let mut nodes = own.iter().filter_map(|at| work.get(*at));
+            nodes.try_fold(0_u64, |sum, node| sum.checked_add(node.flops?))
+        };
+        let each = placing.nodes.iter();
+        each.map(|own| (!own.is_empty()).then(|| (flops(own), tensors.moved(own))))
+            .collect()
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::ceilings::Ceilings;
 use super::energy::EnergyFit;
 use super::roofs::{Limit, Roofs};
+use crate::analysis::counters::Caches;
 use crate::record::Finding;
 
 /// Rooflines of some runs.
@@ -54,6 +55,10 @@ pub struct TenantRoofline {
     pub roofs: Option<Roofs>,
     /// All its networks together, in the time of the stage *compute*.
     pub network: Option<NetworkPoint>,
+    /// Each of several networks by itself, in the time of its layers.
+    pub apart: Vec<NetworkApart>,
+    /// Why several networks cannot be told apart.
+    pub why_together: Option<String>,
     /// Why there is no point, or none of its layers.
     pub why_not: Option<String>,
     /// Each layer that was timed, in the order of execution.
@@ -64,6 +69,23 @@ pub struct TenantRoofline {
     pub placed: Option<Placed>,
     /// Energy of a frame, where it is known.
     pub energy: Option<EnergyPoint>,
+    /// The static work of a frame, also where there is no point; none where it is not known.
+    pub work: Option<Work>,
+    /// What the hardware counted beside the static work, where counters were given.
+    pub counters: Option<Against>,
+    /// Why none of them was set beside it, where counters were given.
+    pub no_counters: Option<String>,
+}
+
+/// The static work of a tenant's networks in one frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Work {
+    /// Operations.
+    pub flops: u64,
+    /// Bytes, if chains of operators stay on the chip.
+    pub fused_bytes: u64,
+    /// Bytes, if every operator goes through memory.
+    pub round_trip_bytes: u64,
 }
 
 /// What keeps a rate from being higher.
@@ -126,6 +148,71 @@ pub struct NetworkPoint {
     pub bound: Bound,
     /// Whether some of the counts are upper bounds, so that the true share is lower.
     pub is_upper_bound: bool,
+}
+
+/// One of a tenant's networks in one frame.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NetworkApart {
+    /// Its file.
+    pub name: String,
+    /// Its point; the time is the sum of its layers' mean times.
+    pub point: NetworkPoint,
+}
+
+/// A figure counted by the hardware, and the one counted from the file.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Ratio {
+    /// What the hardware counted.
+    pub counted: f64,
+    /// What the network's file says.
+    pub of_file: f64,
+    /// The first over the second.
+    pub ratio: f64,
+}
+
+impl Ratio {
+    pub(super) fn of(counted: Option<f64>, of_file: u64) -> Option<Ratio> {
+        let (counted, of_file) = (counted?, of_file as f64);
+        (of_file > 0.0).then(|| Ratio {
+            counted,
+            of_file,
+            ratio: counted / of_file,
+        })
+    }
+}
+
+/// A tenant's networks, counted and computed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Against {
+    /// The measurement: its network or file.
+    pub name: String,
+    /// What was in the caches when a kernel began.
+    pub caches: Caches,
+    /// Operations.
+    pub flops: Option<Ratio>,
+    /// Bytes of memory, against those of chains that stay on the chip.
+    pub fused: Option<Ratio>,
+    /// The same against every operator through memory.
+    pub round_trip: Option<Ratio>,
+    /// Which of the two the bytes are nearer to, by their ratio: `fused` or `round_trip`.
+    pub nearer: Option<&'static str>,
+    /// Operations for each byte of memory, as counted.
+    pub intensity: Option<f64>,
+    /// Layers whose names lead to nodes of the network.
+    pub layers: Vec<LayerAgainst>,
+    /// What is to be said of it.
+    pub notes: Vec<String>,
+}
+
+/// One layer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LayerAgainst {
+    /// Its name, as the counters have it.
+    pub name: String,
+    /// Operations.
+    pub flops: Option<Ratio>,
+    /// Bytes of memory, against what its nodes together read and write.
+    pub bytes: Option<Ratio>,
 }
 
 /// One layer in one frame.
