@@ -11,6 +11,9 @@ use crate::definition::Definition;
 use crate::order::Order;
 use crate::time::Time;
 
+/// Messages within less than this have no rate: a recorder's own delays are as long.
+const LEAST_SPAN: Nanos = Nanos::from_millis(10);
+
 /// A topic of a bag.
 #[derive(Debug)]
 pub struct Topic {
@@ -116,7 +119,7 @@ impl Topic {
             compression: self.compression.clone(),
             first: span.map(|(first, _)| first),
             last: span.map(|(_, last)| last),
-            rate_hz: (lasts > Nanos::ZERO).then(|| steps as f64 / lasts.as_secs_f64()),
+            rate_hz: (lasts >= LEAST_SPAN).then(|| steps as f64 / lasts.as_secs_f64()),
             longest_gap: (steps > 0).then_some(self.stored_order.longest_gap),
             jumps: self.stored_order.jumps,
             backwards: self.stored_order.backwards,
@@ -147,7 +150,8 @@ pub struct TopicSummary {
     /// When the last message was logged.
     #[serde(rename = "last_ns")]
     pub last: Option<Time>,
-    /// Messages a second between the first and the last; none for fewer than two, or where they have one time.
+    /// Messages a second between the first and the last; none for fewer than two, or where they lie within 10 ms: such times are
+    /// those of whoever wrote the bag, and not of a sensor.
     pub rate_hz: Option<f64>,
     /// The longest time between two messages; none for fewer than two.
     #[serde(rename = "longest_gap_ns")]
