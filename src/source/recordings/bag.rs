@@ -136,6 +136,7 @@ pub(super) fn source(bag: &Bag, places: &Places, spec: &BagSpec) -> Result<Store
         most_points: spec.common.max_points,
         points: Points::default(),
         with_rings: false,
+        is_told: false,
     };
     Stored::open(
         Box::new(messages),
@@ -295,6 +296,8 @@ struct Unpacked {
     most_points: u32,
     points: Points,
     with_rings: bool,
+    /// Whether it was said that a sweep is empty.
+    is_told: bool,
 }
 
 impl Unpack for Unpacked {
@@ -360,6 +363,13 @@ impl Unpacked {
         };
         self.points.read(&message, &layout, want);
         std::mem::swap(&mut self.points.xyzi, &mut cloud.points);
+        if cloud.points.is_empty() && !std::mem::replace(&mut self.is_told, true) {
+            log::warn!(
+                "{}: a message of `{}` gives no point: it has {found}, none of which has a finite place",
+                self.path.display(),
+                self.topic
+            );
+        }
         cloud.time.clear();
         cloud.ring.clear();
         cloud.ring.extend(self.points.ring.iter().copied().map(f32::from));
