@@ -359,6 +359,74 @@ fn half_of_a_detector_without_its_other_half_is_timed() {
     tenant_of(&["backbone-scenario.ron"], folder.path());
 }
 
+/// A bag has both sensors: a camera's network takes the images, a LiDAR's the sweeps, and the scenario reads that topic.
+#[cfg(feature = "recordings")]
+#[test]
+fn a_bag_s_topic_is_what_the_network_is_tried_on_and_what_the_scenario_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = [
+        "data",
+        "synth",
+        "--format",
+        "mcap",
+        "--out",
+        "drive.mcap",
+        "--seconds",
+        "1",
+        "--seed",
+        "5",
+    ];
+    let made = run(&made, folder.path());
+    assert!(made.status.success(), "{}", stderr(&made));
+    let output = run(
+        &["init", CAMERA, "--bag", "drive.mcap", "-o", "mine"],
+        folder.path(),
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    let said = stdout(&output);
+    assert!(
+        said.contains("of /cam_front/image_raw/compressed in drive.mcap"),
+        "{said}"
+    );
+    let scenario = fs::read_to_string(folder.path().join("mine/camera-scenario.ron")).unwrap();
+    assert!(
+        scenario.contains("source: Bag(path: \"../drive.mcap\", topic: \"/cam_front/image_raw/compressed\")")
+            && scenario.contains("// arrival: Replay"),
+        "{scenario}"
+    );
+    tenant_of(&["mine/camera-scenario.ron"], folder.path());
+
+    let spec = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/lidar.ron");
+    let output = run(&["init", spec, "--bag", "drive.mcap"], folder.path());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let scenario = fs::read_to_string(folder.path().join("lidar-scenario.ron")).unwrap();
+    assert!(scenario.contains("topic: \"/lidar_top\""), "{scenario}");
+
+    let with = |topic| {
+        run(
+            &["init", CAMERA, "--bag", "drive.mcap", "--topic", topic],
+            folder.path(),
+        )
+    };
+    assert_refused(
+        &with("/lidar_top"),
+        2,
+        &["`/lidar_top` has sweeps", "takes images", "--topic"],
+    );
+    assert_refused(&with("/lidar_tops"), 2, &["/lidar_tops", "/lidar_top"]);
+    assert_refused(&with("/tf"), 2, &["`/tf`", "tf2_msgs/msg/TFMessage"]);
+    assert_refused(
+        &run(&["init", CAMERA, "--bag", "nothing"], folder.path()),
+        2,
+        &["nothing"],
+    );
+    assert_refused(
+        &run(&["init", CAMERA, "--topic", "/tf"], folder.path()),
+        2,
+        &["--bag"],
+    );
+}
+
 #[test]
 fn what_init_does_not_take_is_refused_with_what_it_takes() {
     let folder = tempfile::tempdir().unwrap();

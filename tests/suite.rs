@@ -19,6 +19,8 @@ mod check;
 mod cli;
 mod clocks;
 mod compare;
+#[cfg(feature = "recordings")]
+mod contexts;
 mod counters;
 #[cfg(feature = "gpu")]
 mod cuda_double_itself;

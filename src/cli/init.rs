@@ -17,6 +17,12 @@ pub struct InitArgs {
     /// A folder of LiDAR sweeps (.bin, .pcd): to try the detector on, and as the scenario's source.
     #[arg(long, value_name = "DIR")]
     pub sweeps: Option<PathBuf>,
+    /// A ROS 2 bag (file or folder): its images or sweeps to try the detector on, and as the scenario's source.
+    #[arg(long, value_name = "BAG", conflicts_with_all = ["images", "sweeps"])]
+    pub bag: Option<PathBuf>,
+    /// The bag's topic, where it has several that the network takes.
+    #[arg(long, value_name = "TOPIC", requires = "bag")]
+    pub topic: Option<String>,
     /// Sizes of dynamic inputs, INPUT:1x3x640x640, separated by commas.
     #[arg(long, value_name = "SHAPES")]
     pub shapes: Option<Shapes>,

@@ -13,6 +13,7 @@ mod files;
 pub(super) mod names;
 mod observe;
 mod partner;
+mod topics;
 mod trial;
 mod verdict;
 
@@ -68,12 +69,20 @@ pub fn run(args: &InitArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The frames that were named, if any.
-fn frames(args: &InitArgs) -> anyhow::Result<Option<Frames>> {
-    Ok(match (&args.images, &args.sweeps) {
-        (Some(folder), _) => Some(Frames::images(folder).map_err(WrongUse::because)?),
-        (None, Some(folder)) => Some(Frames::sweeps(folder).map_err(WrongUse::because)?),
-        (None, None) => None,
+/// The frames that were named, if any. `wanted` is the kind that the network takes, where that is known: of a bag, it decides which
+/// topic they are of.
+fn frames(args: &InitArgs, wanted: Option<ContentKind>) -> anyhow::Result<Option<Frames>> {
+    Ok(match (&args.images, &args.sweeps, &args.bag) {
+        (Some(folder), _, _) => Some(Frames::images(folder).map_err(WrongUse::because)?),
+        (None, Some(folder), _) => Some(Frames::sweeps(folder).map_err(WrongUse::because)?),
+        (None, None, Some(bag)) => {
+            let topic = match &args.topic {
+                Some(topic) => topic.clone(),
+                None => topics::of_kind(bag, wanted)?,
+            };
+            Some(Frames::bag(bag, &topic).map_err(WrongUse::because)?)
+        }
+        (None, None, None) => None,
     })
 }
 
@@ -85,7 +94,7 @@ fn of_spec(args: &InitArgs) -> anyhow::Result<String> {
         return Err(WrongUse(problem.to_owned()).into());
     }
     let detector = opening::detector(&DetectorRef::File(path.clone())).map_err(WrongUse::because)?;
-    let frames = frames(args)?;
+    let frames = frames(args, Some(detector.input))?;
     fits(frames.as_ref(), detector.input, &path.display().to_string())?;
     let kind = detector.input;
     let mut said = String::new();
@@ -99,20 +108,28 @@ fn of_spec(args: &InitArgs) -> anyhow::Result<String> {
 
 /// Frames must be of the kind that the detector takes.
 fn fits(frames: Option<&Frames>, wanted: ContentKind, what: &str) -> Result<(), WrongUse> {
-    let Some(found) = frames.map(Frames::kind).filter(|found| *found != wanted) else {
+    let Some(frames) = frames.filter(|frames| frames.kind() != wanted) else {
         return Ok(());
     };
-    let option = if found == ContentKind::Image {
-        "--images"
-    } else {
-        "--sweeps"
+    let option = match (frames.topic(), frames.kind()) {
+        (Some(topic), ContentKind::Image) => format!("--bag: `{topic}` has images"),
+        (Some(topic), _) => format!("--bag: `{topic}` has sweeps"),
+        (None, ContentKind::Image) => "--images".to_owned(),
+        (None, _) => "--sweeps".to_owned(),
     };
-    let wants = match wanted {
-        ContentKind::Image => "takes images: name a folder with --images",
-        ContentKind::Points => "takes sweeps: name a folder with --sweeps",
-        ContentKind::Empty => "runs on made inputs: leave it out",
+    let (takes, with) = match wanted {
+        ContentKind::Image => ("takes images", "--images"),
+        ContentKind::Points => ("takes sweeps", "--sweeps"),
+        ContentKind::Empty => {
+            return Err(WrongUse(format!(
+                "{option}: {what} runs on made inputs: leave it out"
+            )));
+        }
     };
-    Err(WrongUse(format!("{option}: {what} {wants}")))
+    Err(WrongUse(match frames.topic() {
+        Some(_) => format!("{option}, and {what} {takes}: name another topic with --topic"),
+        None => format!("{option}: {what} {takes}: name a folder with {with}"),
+    }))
 }
 
 /// A spec as decided: its text, the kind of frames that it takes, and what is said of it.
@@ -132,7 +149,12 @@ fn of_network(args: &InitArgs) -> anyhow::Result<String> {
         Err(error) => return Err(WrongUse::because(error).into()),
     };
     let proposals = propose(&observed.facts);
-    let frames = frames(args)?;
+    let wanted = proposals.first().map(|best| match best.draft {
+        Draft::Camera(_) => ContentKind::Image,
+        Draft::Lidar(_) | Draft::Part(_) => ContentKind::Points,
+        Draft::TimeOnly(_) => ContentKind::Empty,
+    });
+    let frames = frames(args, wanted)?;
     let decided = decide(args, &observed, &proposals, frames.as_ref())?;
     fits(frames.as_ref(), decided.kind, &path.display().to_string())?;
     let spec = Spec::New(decided.text);

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use jetlag_datasets::geometry::{Matrix, Pose, Rotation};
+use jetlag_datasets::geometry::{Matrix, Pose};
 use jetlag_datasets::kitti::{self, Calibration, Camera, KittiRecording, Layout, Sensor, Split};
 
 use super::tape::{Capture, Channel, Fixed, Holds, Tape, WITHOUT_TIMES};
@@ -141,7 +141,7 @@ fn add(
         Sensor::Velodyne => (LIDAR.to_owned(), "/velodyne_points".to_owned(), Holds::Points),
         Sensor::Camera(camera) => {
             let frame = format!("camera_{}", camera.number());
-            let holds = Holds::Images(Some((calibration.intrinsic(camera), [0, 0])));
+            let holds = Holds::Images(calibration.intrinsic(camera).map(|matrix| (matrix, [0, 0])));
             (frame.clone(), format!("/{frame}"), holds)
         }
     };
@@ -191,13 +191,9 @@ fn fixed(sensor: Sensor, calibration: &Calibration, vehicle: &str, frame: &str) 
 
 /// A matrix whose turn is one, to a hundredth.
 fn pose(matrix: &Matrix) -> Option<Pose> {
-    let [x, y, z, _] = *matrix;
-    let rotation = Rotation::from_matrix([x, y, z].map(|row| [row[0], row[1], row[2]]));
-    if rotation.is_none() {
+    let pose = Pose::from_matrix(matrix);
+    if pose.is_none() {
         log::warn!("a place is left out: its matrix is no turn");
     }
-    Some(Pose {
-        translation: [x[3], y[3], z[3]],
-        rotation: rotation?,
-    })
+    pose
 }

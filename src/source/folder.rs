@@ -7,6 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::context::Contexts;
 use super::stored::{About, Store, Stored, Unpack};
 use super::{Content, ContentKind, SourceError};
 use crate::files;
@@ -79,6 +80,7 @@ impl<K: FileKind> Folder<K> {
             kind: K::CONTENT,
             description: format!("{count} {word} in {}", self.path.display()),
             timeline: None,
+            contexts: Contexts::Unknown,
         };
         let files = Files::of(self.files, self.kind);
         Stored::open(

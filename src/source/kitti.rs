@@ -14,11 +14,12 @@
 //! [`Label::counts_for_camera`], and for the LiDAR, whether enough points lie in its box.
 
 use std::fmt::Write as _;
-use std::io::Read as _;
 use std::path::Path;
 
+use jetlag_datasets::kitti::{self, Camera};
+
 use super::SourceError;
-use super::calibration::{Affine, Calibration};
+use super::calibration::Calibration;
 use super::synthetic::{MAX_TRUNCATED, MIN_HEIGHT, MIN_VISIBLE, Object, Observation};
 use crate::files;
 use crate::record::detection::{Box2d, Box3d};
@@ -178,60 +179,24 @@ pub fn read_labels(label: &Path, calib: &Path) -> Result<Vec<Label>, SourceError
 /// A file that cannot be read, or one of the three matrices that is missing or has a wrong number of
 /// values.
 pub fn read_calibration(path: &Path) -> Result<Calibration, SourceError> {
-    let text = read(path)?;
-    let matrix = |name: &str, wanted: usize| -> Result<Vec<f64>, SourceError> {
-        let bad = |problem| SourceError::BadFile {
-            path: path.to_owned(),
-            problem,
-        };
-        let row = text
-            .lines()
-            .find_map(|line| line.split_once(':').filter(|(key, _)| key.trim() == name))
-            .ok_or_else(|| {
-                bad(format!(
-                    "has no line `{name}: …`; is it a KITTI calibration file?"
-                ))
-            })?;
-        let values: Vec<f64> = row.1.split_whitespace().map_while(|v| v.parse().ok()).collect();
-        let sound = values.len() == wanted && values.iter().all(|v| v.is_finite());
-        sound.then_some(values).ok_or_else(|| {
-            let found = row.1.trim();
-            bad(format!(
-                "`{name}` must be {wanted} finite numbers; found `{found}`"
-            ))
-        })
+    let all = kitti::Calibration::object(path).map_err(|error| SourceError::Recording(Box::new(error)))?;
+    let bad = |name: &str| SourceError::BadFile {
+        path: path.to_owned(),
+        problem: format!("has no line `{name}: …`; is it a calibration file of the object benchmark?"),
     };
-    let affine = |v: Vec<f64>| -> Affine { std::array::from_fn(|i| std::array::from_fn(|j| v[4 * i + j])) };
-    let rectification = matrix("R0_rect", 9)?;
+    let [x, y, z, _] = all.lidar_to_camera.ok_or_else(|| bad("Tr_velo_to_cam"))?;
     Ok(Calibration {
-        projection: affine(matrix("P2", 12)?),
-        rectification: std::array::from_fn(|i| std::array::from_fn(|j| rectification[3 * i + j])),
-        lidar_to_camera: affine(matrix("Tr_velo_to_cam", 12)?),
+        projection: all.projections[Camera::ColourLeft.number()].ok_or_else(|| bad("P2"))?,
+        rectification: all.rectification,
+        lidar_to_camera: [x, y, z],
     })
 }
 
-/// As long as a file of labels or of a calibration may be: a few hundred bytes an object.
-const LONGEST_TEXT: u64 = 16 << 20;
-
 fn read(path: &Path) -> Result<String, SourceError> {
-    let unreadable = |error| SourceError::Io {
+    files::read_text(path, files::TEXT).map_err(|error| SourceError::Io {
         path: path.to_owned(),
         error,
-    };
-    let file = files::open(path).map_err(unreadable)?;
-    let mut bytes = Vec::new();
-    let read = file.take(LONGEST_TEXT + 1).read_to_end(&mut bytes);
-    read.map_err(unreadable)?;
-    let bad = |problem: String| SourceError::BadFile {
-        path: path.to_owned(),
-        problem,
-    };
-    if bytes.len() as u64 > LONGEST_TEXT {
-        return Err(bad(format!(
-            "is larger than {LONGEST_TEXT} bytes; is it a label or calibration file?"
-        )));
-    }
-    String::from_utf8(bytes).map_err(|error| bad(format!("is not text: {error}")))
+    })
 }
 
 fn parse_row(line: &str, calibration: &Calibration) -> Result<Label, String> {

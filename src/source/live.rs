@@ -114,6 +114,7 @@ impl Source for Live {
     fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {
         frame.index = self.next;
         frame.captured = None;
+        frame.context = None;
         self.next += 1;
         match self.feed.take(frame.index, &mut frame.raw) {
             true => Ok(true),

@@ -4,6 +4,7 @@
 //! `acquire` and `decode` are separate because they are separate stages in the record. What is done
 //! with the pixels or points is the detector's affair.
 
+pub mod context;
 pub mod empty;
 pub mod folder;
 pub mod images;
@@ -22,6 +23,7 @@ use std::time::Duration;
 
 use crate::built::LeftOut;
 use crate::units::Nanos;
+use context::FrameContext;
 use live::LiveFeed;
 use shared::SharedCost;
 use timeline::Timeline;
@@ -60,6 +62,8 @@ pub struct Frame {
     pub index: u64,
     /// Capture time since the first frame of the source, where the source knows it.
     pub captured: Option<Nanos>,
+    /// Which sensor took it, from where and with which calibration, where the source knows it.
+    pub context: Option<Arc<FrameContext>>,
     /// The undecoded bytes, where the source has such (a JPEG file, say).
     pub raw: Vec<u8>,
     /// The decoded image or sweep, where the frame is the tenant's own; [`Frame::content`] has it in any case.
@@ -93,6 +97,17 @@ pub enum ContentKind {
     Empty,
     Image,
     Points,
+}
+
+/// A topic of a bag that frames are made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameTopic {
+    /// Its name.
+    pub name: String,
+    /// Images or sweeps.
+    pub content: ContentKind,
+    /// How many.
+    pub messages: usize,
 }
 
 /// Something that yields frames, one after the other.

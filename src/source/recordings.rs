@@ -18,6 +18,7 @@ use jetlag_bags::{Bag, BagSummary, Limits};
 use jetlag_datasets::nuscenes::NuScenes;
 use jetlag_video::Guard;
 
+pub use super::FrameTopic;
 use super::stored::Stored;
 use super::{Source, SourceError};
 use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, RecordingSpec, VideoSpec};
@@ -26,7 +27,7 @@ use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, RecordingSpe
 #[derive(Default)]
 pub struct Opened {
     datasets: BTreeMap<(PathBuf, Option<String>), Arc<NuScenes>>,
-    bags: BTreeMap<PathBuf, Bag>,
+    bags: BTreeMap<PathBuf, (Bag, Arc<bag::Places>)>,
     guard: Option<Guard>,
 }
 
@@ -76,17 +77,19 @@ impl Opened {
     /// # Errors
     /// No such bag or topic; a topic of something else than images or point clouds.
     pub fn bag(&mut self, spec: &BagSpec) -> Result<Stored, SourceError> {
-        let bag = match self.bags.get(&spec.path) {
-            Some(bag) => bag.clone(),
+        let (bag, places) = match self.bags.get(&spec.path) {
+            Some(opened) => opened.clone(),
             None => {
                 let bag = Bag::open(&spec.path, &Limits::default()).map_err(recording)?;
+                let name = spec.path.display().to_string();
                 let lost = &bag.summary().losses;
-                lost.iter()
-                    .for_each(|loss| log::warn!("{}: {loss}", spec.path.display()));
-                self.bags.entry(spec.path.clone()).or_insert(bag).clone()
+                lost.iter().for_each(|loss| log::warn!("{name}: {loss}"));
+                let places = Arc::new(bag::Places::of(&bag, &name));
+                let opened = self.bags.entry(spec.path.clone()).or_insert((bag, places));
+                opened.clone()
             }
         };
-        bag::source(&bag, spec)
+        bag::source(&bag, &places, spec)
     }
 
     /// A video as a source.
@@ -104,6 +107,16 @@ impl Opened {
     pub fn camera(&mut self, spec: &CameraSpec) -> Result<Box<dyn Source>, SourceError> {
         Ok(Box::new(camera::source(spec, self.guard.as_ref())?))
     }
+}
+
+/// The topics of a bag that frames are made of.
+///
+/// # Errors
+/// There is no bag under this name.
+pub fn frame_topics(path: &Path) -> Result<Vec<FrameTopic>, SourceError> {
+    Ok(bag::topics(
+        &Bag::open(path, &Limits::default()).map_err(recording)?,
+    ))
 }
 
 /// What a bag holds.

@@ -259,6 +259,7 @@ impl Source for Subscriber {
         let held = &state.held[at];
         frame.index = held.frame.index;
         frame.captured = held.frame.captured;
+        frame.context.clone_from(&held.frame.context);
         if let Some(Err(why)) = &held.made {
             let why = Arc::clone(why);
             state.taken(at, self.id);

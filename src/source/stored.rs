@@ -10,6 +10,7 @@ mod memory;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::context::Contexts;
 use super::timeline::Timeline;
 use super::{Content, ContentKind, Frame, Source, SourceError, SourceInfo, Waits, position_after};
 use crate::scenario::Reading;
@@ -80,6 +81,8 @@ pub struct About {
     pub description: String,
     /// When its frames were captured and came, where that is known.
     pub timeline: Option<Timeline>,
+    /// Which sensor its frames are of, and what is known of it.
+    pub contexts: Contexts,
 }
 
 /// A [`Source`] over a [`Store`].
@@ -203,6 +206,7 @@ impl Source for Stored {
             .as_ref()
             .and_then(|timeline| timeline.at(frame.index))
             .map(|time| time.captured);
+        frame.context = self.about.contexts.of(index);
         // Counted before reading: the next call goes on with the next frame, whatever comes of this one.
         self.next += 1;
         match &mut self.read {
@@ -304,6 +308,7 @@ mod tests {
             kind: ContentKind::Points,
             description: format!("{length} numbers"),
             timeline: None,
+            contexts: Contexts::Unknown,
         };
         Stored::open(
             Box::new(Numbers(length)),

@@ -1,11 +1,20 @@
 //! In place of `recordings`, where this jetlag was built without it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+pub use super::FrameTopic;
 use super::stored::Stored;
 use super::{Source, SourceError};
 use crate::built::LeftOut;
 use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, VideoSpec};
+
+/// Not in this jetlag.
+///
+/// # Errors
+/// Always.
+pub fn frame_topics(_: &Path) -> Result<Vec<FrameTopic>, SourceError> {
+    Err(LeftOut::RECORDINGS.into())
+}
 
 /// Recordings that are open: none.
 #[derive(Default)]

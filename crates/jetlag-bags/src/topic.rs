@@ -11,6 +11,11 @@ use crate::definition::Definition;
 use crate::order::Order;
 use crate::time::Time;
 
+/// Messages within less than this have no rate: a recorder's own delays are as long.
+const LEAST_SPAN: Nanos = Nanos::from_millis(10);
+/// Fewer gaps between messages than this are no rate.
+const LEAST_GAPS: usize = 2;
+
 /// A topic of a bag.
 #[derive(Debug)]
 pub struct Topic {
@@ -116,13 +121,18 @@ impl Topic {
             compression: self.compression.clone(),
             first: span.map(|(first, _)| first),
             last: span.map(|(_, last)| last),
-            rate_hz: (lasts > Nanos::ZERO).then(|| steps as f64 / lasts.as_secs_f64()),
+            rate_hz: rate_hz(steps, lasts),
             longest_gap: (steps > 0).then_some(self.stored_order.longest_gap),
             jumps: self.stored_order.jumps,
             backwards: self.stored_order.backwards,
             largest_step_back: self.stored_order.largest_step_back,
         }
     }
+}
+
+/// A second, of so many gaps within a time.
+fn rate_hz(gaps: usize, lasts: Nanos) -> Option<f64> {
+    (lasts >= LEAST_SPAN && gaps >= LEAST_GAPS).then(|| gaps as f64 / lasts.as_secs_f64())
 }
 
 /// What there is to say of a topic. Times are those of the log.
@@ -147,7 +157,8 @@ pub struct TopicSummary {
     /// When the last message was logged.
     #[serde(rename = "last_ns")]
     pub last: Option<Time>,
-    /// Messages a second between the first and the last; none for fewer than two, or where they have one time.
+    /// Messages a second between the first and the last. None for fewer than three, since one gap is no rate, and where all lie
+    /// within 10 ms: such times are those of whoever wrote the bag, and not of a sensor.
     pub rate_hz: Option<f64>,
     /// The longest time between two messages; none for fewer than two.
     #[serde(rename = "longest_gap_ns")]
@@ -159,4 +170,17 @@ pub struct TopicSummary {
     /// The most that one of them is earlier.
     #[serde(rename = "largest_step_back_ns")]
     pub largest_step_back: Nanos,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_shown_where_times_support_one() {
+        assert_eq!(rate_hz(2, Nanos::from_millis(200)), Some(10.0));
+        assert_eq!(rate_hz(1, Nanos::from_millis(100)), None, "one gap");
+        assert_eq!(rate_hz(165, Nanos(411)), None, "written at once");
+        assert_eq!(rate_hz(0, Nanos::ZERO), None);
+    }
 }

@@ -156,6 +156,25 @@ impl Pose {
         rotation: Rotation::NONE,
     };
 
+    /// A shift without a turn.
+    pub fn shift(by: [f64; 3]) -> Self {
+        Pose {
+            translation: by,
+            rotation: Rotation::NONE,
+        }
+    }
+
+    /// Of a 4×4 matrix; `None` where its turn is none (see [`Rotation::from_matrix`]) or its shift is not finite.
+    pub fn from_matrix(matrix: &Matrix) -> Option<Self> {
+        let [x, y, z, _] = *matrix;
+        let translation = [x[3], y[3], z[3]];
+        let rotation = Rotation::from_matrix([x, y, z].map(|row| [row[0], row[1], row[2]]))?;
+        translation.iter().all(|v| v.is_finite()).then_some(Pose {
+            translation,
+            rotation,
+        })
+    }
+
     /// A point of this frame, in the other.
     pub fn apply(&self, point: [f64; 3]) -> [f64; 3] {
         let turned = self.rotation.turn(point);

@@ -67,10 +67,11 @@ pub(super) fn write(
         return Err(WrongUse(problem).into());
     }
     let source = match frames {
-        Some(frames) => frames.source(&from_folder(&args.out, frames.folder())?),
+        Some(frames) => frames.source(&from_folder(&args.out, frames.path())?),
         None => String::new(),
     };
-    let text = scenario_text(&stem, &named, kind, &source);
+    let is_recording = frames.is_some_and(|frames| frames.topic().is_some());
+    let text = scenario_text(&stem, &named, kind, &source, is_recording);
     std::fs::create_dir_all(&args.out)
         .with_context(|| format!("cannot create the folder {}", args.out.display()))?;
     if let Some((path, text)) = &new {
@@ -105,7 +106,7 @@ fn create(path: &Path, text: &str) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn scenario_text(name: &str, detector: &str, kind: ContentKind, source: &str) -> String {
+fn scenario_text(name: &str, detector: &str, kind: ContentKind, source: &str, is_recording: bool) -> String {
     let made = match kind {
         ContentKind::Image => {
             "            // Made scenes; images of your own: Images(\"folder\").\n            source: Synthetic(Camera),\n"
@@ -119,13 +120,17 @@ fn scenario_text(name: &str, detector: &str, kind: ContentKind, source: &str) ->
         "" => made.to_owned(),
         given => format!("            source: {given},\n"),
     };
+    let (how, arrival) = match is_recording {
+        true => ("As they came when the bag was recorded", "Replay"),
+        false => ("As a sensor sends them", "Periodic(hz: 30)"),
+    };
     format!(
         "// Written by `jetlag init`: one tenant in a closed loop, each frame as soon as the one before it is done.\n\
          // docs/scenarios.md has every field.\n\
          Scenario(\n    name: {name:?},\n    duration: \"10s\",\n    tenants: [\n        Tenant(\n            \
          name: {:?}, detector: {detector:?},\n{source}            \
-         // As a sensor sends them, with a limit on the response time:\n            \
-         // arrival: Periodic(hz: 30), deadline: \"33ms\",\n        ),\n    ],\n)\n",
+         // {how}, with a limit on the response time:\n            \
+         // arrival: {arrival}, deadline: \"33ms\",\n        ),\n    ],\n)\n",
         tenant_name(name)
     )
 }

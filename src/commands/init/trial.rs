@@ -15,7 +15,8 @@ use crate::detector::camera::preprocess::Colour;
 use crate::detector::network::stem;
 use crate::detector::propose::{CameraDraft, Scaling};
 use crate::detector::{Carry, Detection, Detector, spec};
-use crate::scenario::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Reading};
+use crate::scenario::{BagSpec, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Reading, RecordingSpec, StampOf};
+use crate::source::recordings::Opened;
 use crate::source::{Content, ContentKind, Frame, Source, SourceError, images, points};
 use crate::tensor::TensorSet;
 use crate::units::Nanos;
@@ -25,9 +26,12 @@ const MOST_FRAMES: usize = 4;
 /// After this no further frame is begun, so that of a slow network fewer are tried.
 const BUDGET: Nanos = Nanos::from_secs(20);
 
-/// A few frames of a folder.
+/// A few frames of a folder or a bag.
 pub(super) struct Frames {
-    folder: PathBuf,
+    /// The folder or the bag.
+    path: PathBuf,
+    /// Of a bag.
+    topic: Option<String>,
     kind: ContentKind,
     frames: Vec<Frame>,
 }
@@ -39,7 +43,8 @@ impl Frames {
         let count = listed.files().len();
         let mut source = listed.read(Reading::default())?;
         Ok(Frames {
-            folder: folder.to_owned(),
+            path: folder.to_owned(),
+            topic: None,
             kind: ContentKind::Image,
             frames: some(&mut source, count)?,
         })
@@ -51,8 +56,35 @@ impl Frames {
         let count = listed.files().len();
         let mut source = listed.read(Reading::default())?;
         Ok(Frames {
-            folder: folder.to_owned(),
+            path: folder.to_owned(),
+            topic: None,
             kind: ContentKind::Points,
+            frames: some(&mut source, count)?,
+        })
+    }
+
+    /// From a topic of a bag.
+    pub(super) fn bag(path: &Path, topic: &str) -> Result<Frames, SourceError> {
+        let spec = BagSpec {
+            path: path.to_owned(),
+            topic: topic.to_owned(),
+            from: Nanos::ZERO,
+            to: None,
+            by: StampOf::Log, // Topics whose stamps are of another clock have frames too.
+            common: RecordingSpec {
+                repeat: false,
+                max_megapixels: MAX_MEGAPIXELS,
+                max_points: MAX_POINTS,
+                reading: Reading::Ahead { frames: 0 },
+            },
+        };
+        let mut source = Opened::default().bag(&spec)?;
+        let info = source.info();
+        let count = usize::try_from(info.frames.unwrap_or_default()).unwrap_or(usize::MAX);
+        Ok(Frames {
+            path: path.to_owned(),
+            topic: Some(topic.to_owned()),
+            kind: info.kind,
             frames: some(&mut source, count)?,
         })
     }
@@ -61,15 +93,30 @@ impl Frames {
         self.kind
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+    /// The folder or the bag.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The topic, of a bag.
+    pub(super) fn topic(&self) -> Option<&str> {
+        self.topic.as_deref()
     }
 
     /// As a scenario's source, from this path.
     pub(super) fn source(&self, path: &str) -> String {
-        match self.kind {
-            ContentKind::Points => format!("Points({path:?})"),
-            _ => format!("Images({path:?})"),
+        match (&self.topic, self.kind) {
+            (Some(topic), _) => format!("Bag(path: {path:?}, topic: {topic:?})"),
+            (None, ContentKind::Points) => format!("Points({path:?})"),
+            (None, _) => format!("Images({path:?})"),
+        }
+    }
+
+    /// Where they are from, in words: `scenes/image_2`, `/lidar in drive.mcap`.
+    fn place(&self) -> String {
+        match &self.topic {
+            Some(topic) => format!("{topic} in {}", self.path.display()),
+            None => self.path.display().to_string(),
         }
     }
 
@@ -210,8 +257,8 @@ fn try_all(
         }
         used += 1;
     }
-    anyhow::ensure!(used > 0, "{} has no frame", frames.folder.display());
-    let what = format!("{used} {} of {}", frames.words(), frames.folder.display());
+    anyhow::ensure!(used > 0, "{} has no frame", frames.place());
+    let what = format!("{used} {} of {}", frames.words(), frames.place());
     let tried: Vec<Tried> = variants
         .iter()
         .zip(&found)
@@ -265,12 +312,7 @@ pub(super) fn of_detector(mut detector: Detector, frames: &Frames) -> String {
         }
         Ok(all)
     };
-    let what = format!(
-        "{} {} of {}",
-        frames.frames.len(),
-        frames.words(),
-        frames.folder.display()
-    );
+    let what = format!("{} {} of {}", frames.frames.len(), frames.words(), frames.place());
     match try_frames() {
         Ok(found) => format!("in {what} it finds {}", found.words()),
         Err(error) => format!("{what} could not be tried: {error:#}"),

@@ -1,14 +1,21 @@
 //! A topic of a ROS 2 bag as a source, on the time line of the whole bag.
 
+mod camera;
+mod places;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jetlag_bags::message::{CompressedImage, Image as ImageMessage, PointCloud as CloudMessage};
+use jetlag_bags::cdr::Decoder;
+use jetlag_bags::message::{CompressedImage, Header, Image as ImageMessage, PointCloud as CloudMessage};
 use jetlag_bags::points::PointLayout;
 use jetlag_bags::{Bag, BagError, By, Entry, Points, Reader, Select, Time, Want, pixels};
 
-use super::{most_pixels, recording};
+pub(super) use places::Places;
+
+use super::{FrameTopic, most_pixels, recording};
 use crate::scenario::{BagSpec, StampOf};
+use crate::source::context::{Contexts, FrameContext};
 use crate::source::images::decode_image_of;
 use crate::source::stored::{About, Store, Stored, Unpack};
 use crate::source::timeline::{FrameTime, Timeline};
@@ -36,6 +43,22 @@ impl Kind {
             .find(|(known, _)| *known == name)
             .map(|(_, kind)| *kind)
     }
+}
+
+/// The topics of a bag that frames are made of: their names, what they have, how many.
+pub(super) fn topics(bag: &Bag) -> Vec<FrameTopic> {
+    let frames = bag.topics().iter().filter_map(|topic| {
+        let content = match Kind::of(topic.kind())? {
+            Kind::Image | Kind::Compressed => ContentKind::Image,
+            Kind::Points => ContentKind::Points,
+        };
+        Some(FrameTopic {
+            name: topic.name().to_owned(),
+            content,
+            messages: topic.entries().len(),
+        })
+    });
+    frames.collect()
 }
 
 /// Why a bag gives no frames.
@@ -72,7 +95,7 @@ fn others(there: &[String]) -> String {
 }
 
 /// The messages of one topic.
-pub(super) fn source(bag: &Bag, spec: &BagSpec) -> Result<Stored, SourceError> {
+pub(super) fn source(bag: &Bag, places: &Places, spec: &BagSpec) -> Result<Stored, SourceError> {
     let topic = bag.topic(&spec.topic).map_err(recording)?;
     let Some(kind) = Kind::of(topic.kind()) else {
         let there = bag
@@ -86,7 +109,7 @@ pub(super) fn source(bag: &Bag, spec: &BagSpec) -> Result<Stored, SourceError> {
             there: there.map(|topic| format!("`{}`", topic.name())).collect(),
         }));
     };
-    let (entries, timeline) = in_time(bag, spec)?;
+    let (entries, timeline, captured) = in_time(bag, spec)?;
     let about = About {
         kind: match kind {
             Kind::Image | Kind::Compressed => ContentKind::Image,
@@ -99,6 +122,7 @@ pub(super) fn source(bag: &Bag, spec: &BagSpec) -> Result<Stored, SourceError> {
             spec.path.display()
         ),
         timeline: Some(timeline),
+        contexts: contexts(bag, places, spec, &entries, &captured, kind),
     };
     let messages = Messages {
         entries: entries.into(),
@@ -112,6 +136,7 @@ pub(super) fn source(bag: &Bag, spec: &BagSpec) -> Result<Stored, SourceError> {
         most_points: spec.common.max_points,
         points: Points::default(),
         with_rings: false,
+        is_told: false,
     };
     Stored::open(
         Box::new(messages),
@@ -122,12 +147,55 @@ pub(super) fn source(bag: &Bag, spec: &BagSpec) -> Result<Stored, SourceError> {
     )
 }
 
+/// What the bag tells of each frame: the sensor is the topic, and its frame of reference that of the first message.
+fn contexts(
+    bag: &Bag,
+    places: &Places,
+    spec: &BagSpec,
+    entries: &[Entry],
+    captured: &[Time],
+    kind: Kind,
+) -> Contexts {
+    let mut message = Vec::new();
+    let first = entries
+        .first()
+        .map(|first| bag.reader().read(first, &mut message));
+    let header = match first {
+        Some(Ok(())) => Decoder::new(&message)
+            .and_then(|mut decoder| Header::decode(&mut decoder))
+            .ok(),
+        // It fails when it is its turn.
+        _ => None,
+    };
+    let frame = header.map_or("", |header| header.frame_id);
+    let place = places.on_vehicle(frame);
+    let context = FrameContext {
+        sensor: spec.topic.as_str().into(),
+        projection: match kind {
+            Kind::Image | Kind::Compressed => camera::projection(bag, &spec.topic, frame),
+            Kind::Points => None,
+        },
+        place,
+        vehicle: None,
+    };
+    Contexts::each(captured.iter().map(|time| {
+        FrameContext {
+            vehicle: context
+                .place
+                .as_ref()
+                .and_then(|place| places.at(&place.within, *time)),
+            ..context.clone()
+        }
+    }))
+}
+
 /// A header's stamp that is this much later than its log time, or that much earlier, is of another clock.
 const AHEAD: Nanos = Nanos::from_secs(1);
 const BEHIND: Nanos = Nanos::from_secs(60);
 
-/// The selected messages in the order in which they come, with their times.
-fn in_time(bag: &Bag, spec: &BagSpec) -> Result<(Vec<Entry>, Timeline), SourceError> {
+/// The selected messages in the order in which they come, with their times: on the time line, and when they were captured by the
+/// robot's clock.
+fn in_time(bag: &Bag, spec: &BagSpec) -> Result<(Vec<Entry>, Timeline, Vec<Time>), SourceError> {
     let select = |by| Select {
         from: Some(spec.from),
         to: spec.to,
@@ -185,8 +253,9 @@ fn in_time(bag: &Bag, spec: &BagSpec) -> Result<(Vec<Entry>, Timeline), SourceEr
     all.sort_by_key(|(_, time)| time.came);
     let end = spec.to.map_or(length, |to| to.min(length));
     let lap = end - spec.from + gap(bag);
-    let (entries, times) = all.into_iter().unzip();
-    Ok((entries, Timeline::new(times, lap)))
+    let (entries, times): (Vec<Entry>, Vec<FrameTime>) = all.into_iter().unzip();
+    let captured = times.iter().map(|time| origin.after(time.captured)).collect();
+    Ok((entries, Timeline::new(times, lap), captured))
 }
 
 /// The mean gap of the topic with the most messages: what stands between two laps of the bag, whichever its topic.
@@ -227,6 +296,8 @@ struct Unpacked {
     most_points: u32,
     points: Points,
     with_rings: bool,
+    /// Whether it was said that a sweep is empty.
+    is_told: bool,
 }
 
 impl Unpack for Unpacked {
@@ -292,6 +363,13 @@ impl Unpacked {
         };
         self.points.read(&message, &layout, want);
         std::mem::swap(&mut self.points.xyzi, &mut cloud.points);
+        if cloud.points.is_empty() && !std::mem::replace(&mut self.is_told, true) {
+            log::warn!(
+                "{}: a message of `{}` gives no point: it has {found}, none of which has a finite place",
+                self.path.display(),
+                self.topic
+            );
+        }
         cloud.time.clear();
         cloud.ring.clear();
         cloud.ring.extend(self.points.ring.iter().copied().map(f32::from));

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use jetlag_datasets::kitti::{self, Camera, KittiRecording, Layout, Split};
+use jetlag_datasets::geometry::{Pose, Rotation};
+use jetlag_datasets::kitti::{self, Calibration, Camera, KittiFrame, KittiRecording, Layout, Split};
 
 use super::{most_pixels, recording};
 use crate::scenario::{KittiLayout, KittiSpec, PointFormat, Sensor};
+use crate::source::context::{Contexts, FrameContext, Placed, Projection};
 use crate::source::folder::{FileKind, Files};
 use crate::source::images::ImageFile;
 use crate::source::points::PointFile;
@@ -87,14 +89,89 @@ fn open(spec: &KittiSpec) -> Result<KittiRecording, SourceError> {
             sequence: spec.sequence.clone(),
         },
     };
-    let sensor = match (spec.sensor, spec.camera) {
-        (Sensor::Lidar, _) => kitti::Sensor::Velodyne,
-        (Sensor::Camera, 0) => kitti::Sensor::Camera(Camera::GreyLeft),
-        (Sensor::Camera, 1) => kitti::Sensor::Camera(Camera::GreyRight),
-        (Sensor::Camera, 3) => kitti::Sensor::Camera(Camera::ColourRight),
-        (Sensor::Camera, _) => kitti::Sensor::Camera(Camera::ColourLeft),
+    let sensor = match spec.sensor {
+        Sensor::Lidar => kitti::Sensor::Velodyne,
+        Sensor::Camera => kitti::Sensor::Camera(camera(spec)),
     };
     kitti::open(&spec.path, &layout, sensor).map_err(recording)
+}
+
+fn camera(spec: &KittiSpec) -> Camera {
+    match spec.camera {
+        0 => Camera::GreyLeft,
+        1 => Camera::GreyRight,
+        3 => Camera::ColourRight,
+        _ => Camera::ColourLeft,
+    }
+}
+
+/// The vehicle's frame is the one whose place KITTI tells: the inertial unit's in raw drives, rectified camera 0's in odometry
+/// sequences. The object layout tells none, and there it is the LiDAR's.
+fn context(frame: &KittiFrame, spec: &KittiSpec) -> FrameContext {
+    let calibration = &frame.calibration;
+    let name = match spec.layout {
+        KittiLayout::Raw => "imu",
+        KittiLayout::Odometry => "camera_0",
+        KittiLayout::Object => "velodyne",
+    };
+    let (sensor, place) = match spec.sensor {
+        Sensor::Lidar => ("velodyne".into(), lidar(calibration, spec.layout)),
+        Sensor::Camera => {
+            let camera = camera(spec);
+            let rectified = rectified(calibration, spec.layout);
+            let onto = calibration.rectified_to_camera(camera).map(Pose::shift);
+            let place = rectified
+                .zip(onto)
+                .map(|(rectified, onto)| rectified.after(&onto.inverse()));
+            (format!("camera_{}", camera.number()).into(), place)
+        }
+    };
+    let matrix = match spec.sensor {
+        Sensor::Camera => calibration.intrinsic(camera(spec)),
+        Sensor::Lidar => None,
+    };
+    FrameContext {
+        sensor,
+        place: place.map(|pose| Placed::new(name, pose)),
+        projection: matrix.map(|matrix| Projection {
+            matrix,
+            size: None, // The image has it.
+            is_distorted: false,
+        }),
+        vehicle: frame
+            .pose
+            .as_ref()
+            .and_then(Pose::from_matrix)
+            .map(|pose| Placed::new("begin", pose)),
+    }
+}
+
+/// The LiDAR's place in the vehicle's frame.
+fn lidar(calibration: &Calibration, layout: KittiLayout) -> Option<Pose> {
+    match layout {
+        KittiLayout::Object => Some(Pose::NONE),
+        KittiLayout::Raw => Some(Pose::from_matrix(calibration.imu_to_lidar.as_ref()?)?.inverse()),
+        KittiLayout::Odometry => lidar_to_rectified(calibration),
+    }
+}
+
+/// Rectified camera 0's place in the vehicle's frame.
+fn rectified(calibration: &Calibration, layout: KittiLayout) -> Option<Pose> {
+    match layout {
+        KittiLayout::Odometry => Some(Pose::NONE),
+        KittiLayout::Object | KittiLayout::Raw => {
+            let lidar = lidar(calibration, layout)?;
+            Some(lidar.after(&lidar_to_rectified(calibration)?.inverse()))
+        }
+    }
+}
+
+fn lidar_to_rectified(calibration: &Calibration) -> Option<Pose> {
+    let turn = Pose {
+        translation: [0.0; 3],
+        rotation: Rotation::from_matrix(calibration.rectification)?,
+    };
+    Some(turn.after(&Pose::from_matrix(calibration.lidar_to_camera.as_ref()?)?))
 }
 
 fn stored<K: FileKind>(found: &KittiRecording, kind: K, spec: &KittiSpec) -> Result<Stored, SourceError> {
@@ -119,6 +196,7 @@ fn stored<K: FileKind>(found: &KittiRecording, kind: K, spec: &KittiSpec) -> Res
             };
             Timeline::new(times.map(at_once).collect(), line.lap)
         }),
+        contexts: Contexts::each(found.frames.iter().map(|frame| context(frame, spec))),
     };
     let files: Vec<PathBuf> = found.frames.iter().map(|frame| frame.file.clone()).collect();
     let files = Files::of(files, kind);

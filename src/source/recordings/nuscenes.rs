@@ -4,12 +4,13 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jetlag_datasets::nuscenes::{NuScenes, Recording, Scenes, Selection};
+use jetlag_datasets::nuscenes::{DatasetFrame, NuScenes, Recording, Scenes, Selection};
 use jetlag_datasets::sweeps::{MIN_DISTANCE, POINT_BYTES, SweepCloud};
 
 use super::{most_pixels, recording};
 use crate::files;
 use crate::scenario::{NuScenesSpec, PointFormat};
+use crate::source::context::{Contexts, FrameContext, Placed, Projection};
 use crate::source::folder::{FileKind, Files};
 use crate::source::images::ImageFile;
 use crate::source::points::PointFile;
@@ -39,6 +40,7 @@ pub(super) fn source(dataset: &NuScenes, spec: &NuScenesSpec) -> Result<Stored, 
             spec.path.display()
         ),
         timeline: Some(timeline(&chosen)),
+        contexts: Contexts::each(chosen.frames().map(context)),
     };
     let files = || {
         chosen
@@ -116,6 +118,21 @@ fn timeline(chosen: &Recording) -> Timeline {
         chosen.frames().map(|frame| at_once(frame.offset)).collect(),
         chosen.time_line.lap,
     )
+}
+
+/// A channel on the car, the car in the map.
+fn context(frame: &DatasetFrame) -> FrameContext {
+    let sensor = &frame.sensor;
+    FrameContext {
+        sensor: Arc::clone(&sensor.channel),
+        place: Some(Placed::new("ego", sensor.place)),
+        projection: sensor.intrinsic.map(|matrix| Projection {
+            matrix,
+            size: frame.size,
+            is_distorted: false, // nuScenes' images are rectified.
+        }),
+        vehicle: frame.ego_pose.map(|pose| Placed::new("global", pose)),
+    }
 }
 
 fn halves<K: FileKind>(files: Vec<PathBuf>, kind: K) -> (Box<dyn Store>, Box<dyn Unpack>) {

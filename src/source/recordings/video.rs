@@ -12,6 +12,7 @@ use jetlag_video::{
 
 use super::recording;
 use crate::scenario::{ImageSize, VideoDecoder, VideoSpec};
+use crate::source::context::Contexts;
 use crate::source::stored::{About, Store, Stored, Unpack};
 use crate::source::timeline::Timeline;
 use crate::source::{Content, ContentKind, Image, SourceError};
@@ -66,6 +67,7 @@ pub(super) fn source(spec: &VideoSpec, guard: Option<&Guard>) -> Result<Stored, 
             facts.codec()
         ),
         timeline: Some(Timeline::of_captures(times.iter().copied().map(Nanos))),
+        contexts: Contexts::Unknown,
     };
     let video = Video {
         path: spec.path.clone(),

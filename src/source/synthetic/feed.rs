@@ -3,8 +3,11 @@
 //! All scenes are rendered when the source is opened, so that fetching a frame is one copy into buffers
 //! that the frame already has and costs no more than a real driver would.
 
+use std::sync::Arc;
+
 use super::{IMAGE_SIZE, World};
 use crate::scenario::Sensor;
+use crate::source::context::{FrameContext, Placed, Pose, Projection};
 use crate::source::timeline::Timeline;
 use crate::source::{
     Content, ContentKind, Frame, Image, PointCloud, Source, SourceError, SourceInfo, position_after,
@@ -19,6 +22,7 @@ const INTERVAL: Nanos = Nanos::from_millis(100);
 pub struct SyntheticSource {
     contents: Vec<Content>,
     timeline: Timeline,
+    context: Arc<FrameContext>,
     sensor: Sensor,
     seed: u64,
     next: usize,
@@ -49,11 +53,37 @@ impl SyntheticSource {
         SyntheticSource {
             contents,
             timeline: Timeline::of_captures((0..scenes as i64).map(|i| INTERVAL * i)),
+            context: Arc::new(context(sensor)),
             sensor,
             seed,
             next: 0,
             repeats,
         }
+    }
+}
+
+/// How the two sensors lie against each other, in the LiDAR's frame: a still has no vehicle.
+fn context(sensor: Sensor) -> FrameContext {
+    let calibration = super::calibration();
+    let [x, y, z] = calibration.lidar_to_camera;
+    let onto = Pose::from_matrix(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]);
+    let (name, place, projection) = match sensor {
+        Sensor::Lidar => ("lidar", Some(Pose::NONE), None),
+        Sensor::Camera => {
+            let matrix = calibration.projection.map(|row| [row[0], row[1], row[2]]);
+            let projection = Projection {
+                matrix,
+                size: Some(IMAGE_SIZE.map(|pixels| pixels as u32)),
+                is_distorted: false,
+            };
+            ("camera", onto.map(|onto| onto.inverse()), Some(projection))
+        }
+    };
+    FrameContext {
+        sensor: name.into(),
+        place: place.map(|pose| Placed::new("lidar", pose)),
+        projection,
+        vehicle: None,
     }
 }
 
@@ -81,6 +111,7 @@ impl Source for SyntheticSource {
         }
         frame.index = self.next as u64;
         frame.captured = self.timeline.at(frame.index).map(|time| time.captured);
+        frame.context = Some(Arc::clone(&self.context));
         copy(&self.contents[self.next], &mut frame.content);
         self.next += 1;
         Ok(true)

@@ -33,8 +33,8 @@ impl Camera {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
     /// Of each camera, in the order of their numbers: rows of the matrix that projects the rectified frame of camera 0 onto its
-    /// pixels.
-    pub projections: [[[f64; 4]; 3]; 4],
+    /// pixels. `None` of cameras that the file does not have: other people's folders have some of KITTI's four, at least one.
+    pub projections: [Option<[[f64; 4]; 3]>; 4],
     /// Turns camera 0 into rectified camera 0. No turn in the odometry layout, which has it within `lidar_to_camera`.
     pub rectification: [[f64; 3]; 3],
     /// Maps the LiDAR's frame into camera 0's. `None` where an odometry sequence came without it (in the archives of images).
@@ -45,13 +45,24 @@ pub struct Calibration {
 
 impl Calibration {
     /// The left three columns of a camera's projection.
-    pub fn intrinsic(&self, camera: Camera) -> [[f64; 3]; 3] {
-        self.projections[camera.number()].map(|row| [row[0], row[1], row[2]])
+    pub fn intrinsic(&self, camera: Camera) -> Option<[[f64; 3]; 3]> {
+        Some(self.projections[camera.number()]?.map(|row| [row[0], row[1], row[2]]))
+    }
+
+    /// What maps rectified camera 0 onto a camera's own rectified frame, so that its [`intrinsic`](Self::intrinsic) makes the
+    /// pixels of its whole projection: a shift, metres. `None` where the camera is not in the file, or its matrix has no inverse.
+    pub fn rectified_to_camera(&self, camera: Camera) -> Option<[f64; 3]> {
+        let [x, y, z] = self.projections[camera.number()]?;
+        // Projections are upper triangles with the last row 0 0 1; so is what KITTI's development kit writes.
+        let is_triangle = x[0] != 0.0 && y[0] == 0.0 && y[1] != 0.0 && z[..3] == [0.0, 0.0, 1.0];
+        let (forward, down) = (z[3], (y[3] - y[2] * z[3]) / y[1]);
+        let shift = [(x[3] - x[1] * down - x[2] * forward) / x[0], down, forward];
+        (is_triangle && shift.iter().all(|v| v.is_finite())).then_some(shift)
     }
 
     /// Maps the LiDAR's frame into a camera's rectified one: its projection's last column as a shift along x, as pykitti has it.
     pub fn lidar_to_rectified(&self, camera: Camera) -> Option<Matrix> {
-        let [first, ..] = self.projections[camera.number()];
+        let [first, ..] = self.projections[camera.number()]?;
         let mut shift = IDENTITY;
         shift[0][3] = first[3] / first[0];
         let mut turn = IDENTITY;
@@ -62,7 +73,10 @@ impl Calibration {
     }
 
     /// Of the object layout: `calib/000123.txt`.
-    pub(super) fn object(path: &Path) -> Result<Self, DatasetError> {
+    ///
+    /// # Errors
+    /// The file cannot be read, or lacks one of the matrices `R0_rect` and `Tr_velo_to_cam` or all of `P0` to `P3`.
+    pub fn object(path: &Path) -> Result<Self, DatasetError> {
         let text = Text::read(path.to_owned(), "a calibration file of the object benchmark")?;
         Ok(Calibration {
             projections: projections(&text, ["P0", "P1", "P2", "P3"])?,
@@ -97,10 +111,13 @@ impl Calibration {
     }
 }
 
-fn projections(text: &Text, names: [&str; 4]) -> Result<[[[f64; 4]; 3]; 4], DatasetError> {
-    let mut all = [[[0.0; 4]; 3]; 4];
+fn projections(text: &Text, names: [&str; 4]) -> Result<[Option<[[f64; 4]; 3]>; 4], DatasetError> {
+    let mut all = [None; 4];
     for (matrix, name) in all.iter_mut().zip(names) {
-        let [x, y, z, _] = affine(text.named(name)?);
+        let Some(found) = text.optional(name)? else {
+            continue;
+        };
+        let [x, y, z, _] = affine(found);
         if x[0] == 0.0 {
             return Err(DatasetError::Lacks {
                 path: text.path().to_owned(),
@@ -108,7 +125,10 @@ fn projections(text: &Text, names: [&str; 4]) -> Result<[[[f64; 4]; 3]; 4], Data
                 kind: "a calibration file",
             });
         }
-        *matrix = [x, y, z];
+        *matrix = Some([x, y, z]);
+    }
+    if all.iter().all(Option::is_none) {
+        text.named::<12>(names[2])?; // Which says that it is not there.
     }
     Ok(all)
 }

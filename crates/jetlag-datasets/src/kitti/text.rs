@@ -65,7 +65,7 @@ impl Text {
             return Ok(None);
         };
         numbers(values).map(Some).ok_or_else(|| {
-            let problem = format!("`{name}` must be {N} numbers; found `{}`", cut(values));
+            let problem = format!("`{name}` must be {N} finite numbers; found `{}`", cut(values));
             self.wrong(number, problem)
         })
     }

@@ -139,6 +139,7 @@ fn compare_calibration(ours: &Calibration, theirs: &Value) {
         .iter()
         .zip(["P_rect_00", "P_rect_10", "P_rect_20", "P_rect_30"])
     {
+        let matrix = matrix.unwrap();
         near(matrix.as_flattened().iter().copied(), &theirs[name], 1e-9);
     }
     for (camera, name) in [
@@ -150,7 +151,11 @@ fn compare_calibration(ours: &Calibration, theirs: &Value) {
         near(place.as_flattened().iter().copied(), &theirs[name], 1e-9);
     }
     near(
-        ours.intrinsic(Camera::ColourLeft).as_flattened().iter().copied(),
+        ours.intrinsic(Camera::ColourLeft)
+            .unwrap()
+            .as_flattened()
+            .iter()
+            .copied(),
         &theirs["K_cam2"],
         1e-9,
     );

@@ -143,7 +143,7 @@ fn frames_of_kitti_have_their_calibration_and_labels() {
             let frame = &kitti.frames[0];
             assert!(frame.labels.as_ref().unwrap().ends_with("label_2/000001.txt"));
             assert_eq!(
-                frame.calibration.intrinsic(Camera::ColourLeft)[0],
+                frame.calibration.intrinsic(Camera::ColourLeft).unwrap()[0],
                 [721.5377, 0.0, 609.5593]
             );
             // 27 cm behind the camera, and six to its right.

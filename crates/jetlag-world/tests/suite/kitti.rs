@@ -42,7 +42,7 @@ fn times_poses_and_calibration_are_the_drive_s() {
     for (ours, theirs) in ours.lidar_to_camera.iter().zip(&to_camera) {
         assert_eq!(ours, theirs);
     }
-    assert_eq!(theirs.projections[2], ours.projection);
+    assert_eq!(theirs.projections[2], Some(ours.projection));
     let images = kitti::open(folder.path(), &layout, Sensor::Camera(Camera::ColourLeft)).unwrap();
     assert_eq!(images.frames.len(), 10);
 }

@@ -280,6 +280,9 @@ impl Why {
         let locked = [tenant, other]
             .iter()
             .all(|&of| is_fixed(scenario.tenants[of].arrival));
+        let has_jitter = [tenant, other]
+            .iter()
+            .any(|&of| matches!(scenario.tenants[of].arrival, Arrival::Periodic { .. }));
         let measured_alone = scenario.baseline.alone || scenario.matrix.is_some();
         // Of a program no field can be set.
         let is_program = recorded == Recorded::Program;
@@ -325,7 +328,8 @@ impl Why {
                 "imprecise",
                 format!("not reported: the interval is too wide to be useful; run longer, or {instead}"),
             ),
-            Why::Unknown(_) if locked && is_program => (
+            // What is released by a program or by a recording has no `jitter` to set.
+            Why::Unknown(_) if locked && (is_program || !has_jitter) => (
                 "locked-releases",
                 format!("not identifiable here: releases are locked; {instead}"),
             ),
@@ -511,5 +515,17 @@ mod tests {
         assert_eq!(code(shaken, fixed), "hardly-varies");
         assert_eq!(code(fixed, Arrival::Poisson { hz: 10.0 }), "hardly-varies");
         assert_eq!(code(Arrival::Closed, fixed), "hardly-varies");
+
+        let replay = Arrival::Replay { speed: 1.0 };
+        let said = |own, other| {
+            let of_two = scenario(&[own, other]);
+            let said = Why::Unknown(Unknown::Same).said(&of_two, Recorded::Scenario, [0, 1]);
+            said.message
+        };
+        assert!(
+            !said(replay, replay).contains("jitter"),
+            "a replay has none to set"
+        );
+        assert!(said(replay, fixed).contains("`jitter`"));
     }
 }

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Bags of ROS 2 beside their peers: Python's rosbags, and NumPy's structured read of a PointCloud2.
+
+Makes what crates/jetlag-bags/benches/bags.rs makes: fifty raw images of 1080p in one MCAP and one database, read from the page cache, and a
+cloud of 120 000 points, 32 bytes each. Prints the least of each in milliseconds; with --alternate N it runs the benchmark between
+them N times and prints ratios of the least. Needs numpy and rosbags.
+
+    .venv/bin/python scripts/bench_peer_bags.py --alternate 3
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+from rosbags.rosbag2 import Reader, StoragePlugin, Writer
+from rosbags.typesys import Stores, get_typestore
+
+HERE = pathlib.Path(__file__).resolve().parent
+TYPES = get_typestore(Stores.ROS2_HUMBLE)
+WIDTH, HEIGHT, IMAGES, POINTS = 1920, 1080, 50, 120_000
+
+
+def header():
+    stamp = TYPES.types["builtin_interfaces/msg/Time"](sec=0, nanosec=0)
+    return TYPES.types["std_msgs/msg/Header"](stamp=stamp, frame_id="camera")
+
+
+def make(path, storage):
+    """A bag of raw images, a millisecond apart."""
+    kind = "sensor_msgs/msg/Image"
+    n = np.arange(WIDTH * HEIGHT * 3, dtype=np.uint32)
+    data = (n // 9 + n % 5).astype(np.uint8)
+    image = TYPES.types[kind](
+        header=header(), height=HEIGHT, width=WIDTH, encoding="rgb8", is_bigendian=0, step=WIDTH * 3, data=data
+    )
+    raw = TYPES.serialize_cdr(image, kind)
+    with Writer(path, version=8, storage_plugin=storage) as writer:
+        topic = writer.add_connection("/image", kind, typestore=TYPES)
+        for number in range(IMAGES):
+            writer.write(topic, number * 1_000_000, raw)
+
+
+def read(path):
+    """Every message's bytes, as a program that decodes them itself would take them."""
+    with Reader(path) as reader:
+        return sum(len(raw) for _, _, raw in reader.messages())
+
+
+def cloud():
+    """Data of a PointCloud2: x, y, z, four bytes of padding, intensity, and twelve more."""
+    return np.arange(POINTS * 8, dtype=np.float32).tobytes()
+
+
+CLOUD = np.dtype({"names": ["x", "y", "z", "intensity"], "formats": ["<f4"] * 4, "offsets": [0, 4, 8, 16], "itemsize": 32})
+
+
+def points(data):
+    """The usual way: a structured view, its columns stacked, points that are not finite left out."""
+    fields = np.frombuffer(data, CLOUD)
+    all_points = np.stack([fields[name] for name in CLOUD.names], 1)
+    return all_points[np.isfinite(all_points[:, :3]).all(1)]
+
+
+def least_ms(work, runs):
+    took = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        work()
+        took.append((time.perf_counter() - start) * 1e3)
+    return min(took)
+
+
+def ours(program):
+    """The least of divan's table, in ms."""
+    command = [program, "--bench"] if program else ["cargo", "bench", "-p", "jetlag-bags", "--bench", "bags", "--"]
+    text = subprocess.run(
+        [*command, "read_images", "points"], cwd=HERE.parent, check=True, capture_output=True, text=True
+    ).stdout
+    scale = {"ns": 1e-6, "µs": 1e-3, "ms": 1.0, "s": 1e3}
+    found, group = {}, ""
+    for line in text.splitlines():
+        name = re.match(r"[│ ]*[├╰]─ (.+?)  +(.*)", line)
+        if not name:
+            continue
+        label, rest = name[1].strip(), name[2]
+        time_in = re.match(r"([\d.]+) (ns|µs|ms|s)\b", rest)
+        if not time_in:
+            group = label
+            continue
+        found[f"{group} {label}"] = float(time_in[1]) * scale[time_in[2]]
+    return {
+        "mcap": found["read_images mcap"],
+        "sqlite3": found["read_images sqlite3"],
+        "points": found["points (16, 32, false)"],
+    }
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--runs", type=int, default=10)
+    arguments.add_argument("--alternate", type=int, default=0, metavar="N")
+    arguments.add_argument("--program", help="the benchmark, built before; without it `cargo bench` builds it")
+    arguments = arguments.parse_args()
+    data = cloud()
+    peers, jetlag = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        bags = {"mcap": StoragePlugin.MCAP, "sqlite3": StoragePlugin.SQLITE3}
+        for name, storage in bags.items():
+            make(pathlib.Path(folder) / name, storage)
+        for _ in range(max(arguments.alternate, 1)):
+            works = {name: lambda name=name: read(pathlib.Path(folder) / name) for name in bags}
+            works["points"] = lambda: points(data)
+            for name, work in works.items():
+                peers[name] = min(peers.get(name, np.inf), least_ms(work, arguments.runs * (20 if name == "points" else 1)))
+            if arguments.alternate:
+                for name, took in ours(arguments.program).items():
+                    jetlag[name] = min(jetlag.get(name, np.inf), took)
+    for name, peer in peers.items():
+        ratio = f"   jetlag {jetlag[name]:9.3f} ms ({peer / jetlag[name]:5.1f}x)" if jetlag else ""
+        print(f"{name:8} {'NumPy' if name == 'points' else 'rosbags':8} {peer:9.3f} ms{ratio}")
+    if jetlag:
+        size = WIDTH * HEIGHT * 3 * IMAGES
+        print(f"mcap     {size / jetlag['mcap'] / 1e6:.2f} GB/s")
+
+
+if __name__ == "__main__":
+    main()
