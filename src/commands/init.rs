@@ -111,6 +111,7 @@ fn fits(frames: Option<&Frames>, wanted: ContentKind, what: &str) -> Result<(), 
         ContentKind::Image => "takes images: name a folder with --images",
         ContentKind::Points => "takes sweeps: name a folder with --sweeps",
         ContentKind::Empty => "runs on made inputs: leave it out",
+        ContentKind::Set => "takes sets of sensors: leave it out",
     };
     Err(WrongUse(format!("{option}: {what} {wants}")))
 }

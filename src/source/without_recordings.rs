@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use super::stored::Stored;
+use super::synchronised::Both;
 use super::{Source, SourceError};
 use crate::built::LeftOut;
-use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, VideoSpec};
+use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, SourceSpec, VideoSpec};
 
 /// Recordings that are open: none.
 #[derive(Default)]
@@ -38,6 +39,14 @@ impl Opened {
     /// # Errors
     /// Always.
     pub fn bag(&mut self, _: &BagSpec) -> Result<Stored, SourceError> {
+        Err(LeftOut::RECORDINGS.into())
+    }
+
+    /// Not in this jetlag.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn both(&mut self, _: &SourceSpec, _: &SourceSpec) -> Result<Both, SourceError> {
         Err(LeftOut::RECORDINGS.into())
     }
 

@@ -76,7 +76,7 @@ fn texts(folder: &Path, deep: u32, all: &mut Vec<PathBuf>) -> Result<(), SourceE
     Ok(())
 }
 
-fn open(spec: &KittiSpec) -> Result<KittiRecording, SourceError> {
+pub(super) fn open(spec: &KittiSpec) -> Result<KittiRecording, SourceError> {
     let layout = match spec.layout {
         KittiLayout::Object if spec.sequence == "testing" => Layout::Object(Split::Testing),
         KittiLayout::Object => Layout::Object(Split::Training),
@@ -87,14 +87,21 @@ fn open(spec: &KittiSpec) -> Result<KittiRecording, SourceError> {
             sequence: spec.sequence.clone(),
         },
     };
-    let sensor = match (spec.sensor, spec.camera) {
-        (Sensor::Lidar, _) => kitti::Sensor::Velodyne,
-        (Sensor::Camera, 0) => kitti::Sensor::Camera(Camera::GreyLeft),
-        (Sensor::Camera, 1) => kitti::Sensor::Camera(Camera::GreyRight),
-        (Sensor::Camera, 3) => kitti::Sensor::Camera(Camera::ColourRight),
-        (Sensor::Camera, _) => kitti::Sensor::Camera(Camera::ColourLeft),
+    let sensor = match spec.sensor {
+        Sensor::Lidar => kitti::Sensor::Velodyne,
+        Sensor::Camera => kitti::Sensor::Camera(camera(spec)),
     };
     kitti::open(&spec.path, &layout, sensor).map_err(recording)
+}
+
+/// Which of the car's cameras is meant.
+pub(super) fn camera(spec: &KittiSpec) -> Camera {
+    match spec.camera {
+        0 => Camera::GreyLeft,
+        1 => Camera::GreyRight,
+        3 => Camera::ColourRight,
+        _ => Camera::ColourLeft,
+    }
 }
 
 fn stored<K: FileKind>(found: &KittiRecording, kind: K, spec: &KittiSpec) -> Result<Stored, SourceError> {
