@@ -131,6 +131,7 @@ fn a_record_without_a_scenario_has_a_name_and_what_the_application_said() {
             before_1_9(event, minor);
             before_1_10(event, minor);
             before_1_11(event, minor);
+            before_1_12(event, minor);
         });
         assert_eq!(got, wanted);
         assert_eq!(reader.completeness(), Completeness::Whole);

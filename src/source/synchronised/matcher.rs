@@ -151,38 +151,46 @@ fn alone(
     let (Some(&from), Some(&to)) = (from, to) else {
         return (Vec::new(), 0);
     };
-    // Sets can come no faster than the slowest sensor; nearer than half its period is no set of its own.
+    // Sets come as often as the slowest sensor's frames. Where its gaps vary, a frame between two sets is up to two thirds of one away.
     let period = sorted.iter().filter_map(|of| median_gap(of)).max();
-    let apart = Nanos(period.map_or(tolerance.0, |period| period.0 / 2));
-    let mut waiting: Vec<Nanos> = sensors
+    let apart = Nanos(period.map_or(tolerance.0, |period| period.0 / 3 * 2));
+    let mut waiting: Vec<FrameTime> = sensors
         .iter()
         .zip(used)
         .flat_map(|(frames, used)| frames.iter().zip(used))
         .filter(|(frame, used)| {
             !**used && frame.captured + tolerance >= from && frame.captured - tolerance <= to
         })
-        .map(|(frame, _)| frame.came)
+        .map(|(frame, _)| *frame)
         .collect();
-    waiting.sort_unstable();
-    let mut opened: Vec<Nanos> = sets.iter().map(|set| set.opened).collect();
-    opened.sort_unstable();
-    let mut incomplete: Vec<Nanos> = Vec::new();
+    waiting.sort_unstable_by_key(|frame| (frame.came, frame.captured));
+    let spans: Vec<(Nanos, Nanos)> = sets.iter().filter_map(|set| span(sensors, set)).collect();
+    let mut incomplete: Vec<FrameTime> = Vec::new();
     let mut surplus = 0;
-    for came in waiting {
-        let next = opened.partition_point(|at| *at < came);
-        let near = |at: &Nanos| (*at - came).0.abs() < apart.0;
-        let beside_a_set = opened.get(next).is_some_and(near)
-            || next
-                .checked_sub(1)
-                .and_then(|at| opened.get(at))
-                .is_some_and(near);
-        if beside_a_set || incomplete.last().is_some_and(near) {
+    for frame in waiting {
+        let at = frame.captured;
+        // Sets go forward, and so do their spans.
+        let next = spans.partition_point(|(begin, _)| *begin <= at);
+        let after = spans.get(next).is_some_and(|(begin, _)| *begin - at < apart);
+        let before = next.checked_sub(1).and_then(|place| spans.get(place));
+        let before = before.is_some_and(|(_, end)| at - *end < apart);
+        let again = incomplete
+            .last()
+            .is_some_and(|other| (at - other.captured).0.abs() < apart.0);
+        if before || after || again {
             surplus += 1;
         } else {
-            incomplete.push(came);
+            incomplete.push(frame);
         }
     }
-    (incomplete, surplus)
+    (incomplete.into_iter().map(|frame| frame.came).collect(), surplus)
+}
+
+/// The earliest and the latest capture of a set.
+fn span(sensors: &[&[FrameTime]], set: &Set) -> Option<(Nanos, Nanos)> {
+    let frames = set.frames.iter().zip(sensors);
+    let captures = || frames.clone().filter_map(|(number, of)| Some(of.get(*number)?.captured));
+    Some((captures().min()?, captures().max()?))
 }
 
 fn median_gap(sorted: &[Nanos]) -> Option<Nanos> {
