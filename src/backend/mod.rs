@@ -200,8 +200,8 @@ pub struct Program {
     /// Outputs of engines need not be listed: the backend adds them.
     pub host_tensors: Vec<TensorSpec>,
     /// What a device can do before all of that, in place of the host: from less prepared tensors, which the backend then
-    /// sets aside instead of those that the step makes. Whether it does shows in the slot's tensors.
-    pub first: Option<DeviceInput>,
+    /// sets aside instead of those that the step makes. Whether it does shows in the slot's tensors. One for each sensor at most.
+    pub first: Vec<DeviceInput>,
     /// Tensors that the host reads at the end, whatever engines make of them.
     pub read_back: Vec<String>,
 }
@@ -219,7 +219,7 @@ impl Program {
         }
         let mut program = Program {
             // A device makes the inputs of one frame; those of a batch are made by the host.
-            first: None,
+            first: Vec::new(),
             ..self.clone()
         };
         for tensor in &mut program.host_tensors {

@@ -125,6 +125,11 @@ fn fits(frames: Option<&Frames>, wanted: ContentKind, what: &str) -> Result<(), 
                 "{option}: {what} runs on made inputs: leave it out"
             )));
         }
+        ContentKind::Set => {
+            return Err(WrongUse(format!(
+                "{option}: {what} takes sets of sensors: leave it out"
+            )));
+        }
     };
     Err(WrongUse(match frames.topic() {
         Some(_) => format!("{option}, and {what} {takes}: name another topic with --topic"),

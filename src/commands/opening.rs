@@ -6,14 +6,16 @@ use std::sync::Arc;
 
 use crate::backend::NetworkSource;
 use crate::built::NotEmbedded;
+use crate::detector::fusion::{NoFusion, fuse};
 use crate::detector::{Detector, DetectorError, network, spec};
 use crate::embedded;
-use crate::scenario::{DetectorRef, MadeInputs, SourceSpec, Tenant};
+use crate::scenario::{DetectorRef, MadeInputs, SetSpec, SourceSpec, Tenant};
 use crate::source::empty::EmptySource;
 use crate::source::recordings::Opened;
 use crate::source::shared::Feed;
+use crate::source::synchronised::{CalibrationOf, Rules, Synchronised};
 use crate::source::synthetic::SyntheticSource;
-use crate::source::{Source, SourceError, images, points};
+use crate::source::{Source, SourceError, images, points, synthetic};
 
 /// Why a detector cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +26,9 @@ pub enum NoDetector {
     /// Its spec cannot be taken.
     #[error(transparent)]
     Spec(#[from] DetectorError),
+    /// Two that make no fusion.
+    #[error(transparent)]
+    Fusion(#[from] NoFusion),
 }
 
 /// Whether a file is a network, by its name.
@@ -45,6 +50,7 @@ pub fn fed(reference: &DetectorRef, made: Option<&MadeInputs>) -> Result<Detecto
             let bare = network::bare(NetworkSource::File(path.clone()), &made, network::stem(path));
             Ok(bare.map_err(DetectorError::from)?)
         }
+        DetectorRef::Fusion(of) => Ok(fuse(detector(&of.camera)?, detector(&of.lidar)?, of.associate)?),
         DetectorRef::File(path) => Ok(spec::load(path)?),
         DetectorRef::Builtin(name) => {
             let text = embedded::detector_spec(name)?;
@@ -89,6 +95,27 @@ pub fn source_of(tenant: &Tenant, common: &mut Common) -> Result<Box<dyn Source>
     Ok(Box::new(feed.subscribe()))
 }
 
+/// Opens a camera and a LiDAR as one source of sets.
+fn sets(of: &SetSpec, opened: &mut Opened) -> Result<Synchronised, SourceError> {
+    let (camera, lidar) = (source(&of.camera, opened)?, source(&of.lidar, opened)?);
+    let (calibration, lengths, repeats): (CalibrationOf, _, _) = match (&*of.camera, &*of.lidar) {
+        (SourceSpec::Synthetic { scenes: images, .. }, SourceSpec::Synthetic { scenes: sweeps, .. }) => {
+            let known = Arc::new(synthetic::calibration());
+            let always: CalibrationOf = Box::new(move |_, _| Some(Arc::clone(&known)));
+            (always, [*images, *sweeps], true)
+        }
+        (camera, lidar) => {
+            let both = opened.both(camera, lidar)?;
+            (both.calibration, both.lengths, both.repeats)
+        }
+    };
+    let rules = Rules {
+        tolerance: of.tolerance,
+        queue: of.queue,
+    };
+    Synchronised::open(camera, lidar, lengths, repeats, rules, calibration)
+}
+
 /// Opens a source of frames. Those of one recording share what is `opened` of it.
 pub fn source(spec: &SourceSpec, opened: &mut Opened) -> Result<Box<dyn Source>, SourceError> {
     Ok(match spec {
@@ -111,6 +138,7 @@ pub fn source(spec: &SourceSpec, opened: &mut Opened) -> Result<Box<dyn Source>,
         SourceSpec::Bag(of) => Box::new(opened.bag(of)?),
         SourceSpec::Video(of) => Box::new(opened.video(of)?),
         SourceSpec::Camera(of) => opened.camera(of)?,
+        SourceSpec::Synchronised(set) => Box::new(sets(set, opened)?),
         SourceSpec::Synthetic { sensor, scenes, seed } => {
             Box::new(SyntheticSource::open(*sensor, *seed, *scenes, true))
         }

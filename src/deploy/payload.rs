@@ -88,6 +88,15 @@ impl Payload {
         let mut payload = Payload::default();
         payload.scenario = payload.file(path)?;
         for tenant in &scenario.tenants {
+            if let Some(DetectorRef::Fusion(of)) = &tenant.detector {
+                for (word, part) in [("camera", &of.camera), ("lidar", &of.lidar)] {
+                    if let DetectorRef::File(file) = &**part {
+                        let remote = payload.detector(file)?;
+                        let field = format!("tenants.{}.detector.{word}", tenant.name);
+                        payload.paths.push(Named::plain(field, remote));
+                    }
+                }
+            }
             if let Some(DetectorRef::File(file)) = &tenant.detector {
                 let remote = match &tenant.made {
                     Some(_) => payload.network(file)?,
@@ -106,30 +115,7 @@ impl Payload {
                     payload.paths.push(Named::plain(field, remote));
                 }
             }
-            match &tenant.source {
-                SourceSpec::Images { path, .. } | SourceSpec::Points { path, .. } => {
-                    let remote = payload.folder(path)?;
-                    let field = source_path(tenant);
-                    payload.paths.push(Named::plain(field, remote));
-                }
-                SourceSpec::NuScenes(of) => payload.selected(tenant, &of.path, recordings::files(of))?,
-                SourceSpec::Kitti(of) => payload.selected(tenant, &of.path, recordings::kitti_files(of))?,
-                SourceSpec::Bag(of) => {
-                    let remote = match of.path.is_dir() {
-                        true => payload.folder(&of.path)?,
-                        false => payload.file(&of.path)?,
-                    };
-                    let field = source_path(tenant);
-                    payload.paths.push(Named::plain(field, remote));
-                }
-                SourceSpec::Video(of) => {
-                    let remote = payload.file(&of.path)?;
-                    let field = format!("tenants.{}.source.path", tenant.name);
-                    payload.paths.push(Named::plain(field, remote));
-                }
-                // A camera is the board's own.
-                SourceSpec::Empty | SourceSpec::Synthetic { .. } | SourceSpec::Camera(_) => {}
-            }
+            payload.source(tenant, &tenant.source)?;
         }
         Ok(payload)
     }
@@ -191,6 +177,41 @@ impl Payload {
             self.network(network)?;
         }
         self.file(path)
+    }
+
+    /// The files of a tenant's source.
+    fn source(&mut self, tenant: &Tenant, source: &SourceSpec) -> Result<(), DeployError> {
+        match source {
+            SourceSpec::Synchronised(set) => {
+                self.source(tenant, &set.camera)?;
+                self.source(tenant, &set.lidar)?;
+                // One recording, and one field.
+                self.paths.dedup_by(|one, other| one.field == other.field);
+            }
+            SourceSpec::Images { path, .. } | SourceSpec::Points { path, .. } => {
+                let remote = self.folder(path)?;
+                let field = source_path(tenant);
+                self.paths.push(Named::plain(field, remote));
+            }
+            SourceSpec::NuScenes(of) => self.selected(tenant, &of.path, recordings::files(of))?,
+            SourceSpec::Kitti(of) => self.selected(tenant, &of.path, recordings::kitti_files(of))?,
+            SourceSpec::Bag(of) => {
+                let remote = match of.path.is_dir() {
+                    true => self.folder(&of.path)?,
+                    false => self.file(&of.path)?,
+                };
+                let field = source_path(tenant);
+                self.paths.push(Named::plain(field, remote));
+            }
+            SourceSpec::Video(of) => {
+                let remote = self.file(&of.path)?;
+                let field = format!("tenants.{}.source.path", tenant.name);
+                self.paths.push(Named::plain(field, remote));
+            }
+            // A camera is the board's own.
+            SourceSpec::Empty | SourceSpec::Synthetic { .. } | SourceSpec::Camera(_) => {}
+        }
+        Ok(())
     }
 
     /// The files of a dataset that a tenant needs, and no others of it.

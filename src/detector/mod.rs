@@ -7,14 +7,18 @@
 
 pub mod camera;
 pub mod eval;
+pub mod fusion;
 pub mod lidar;
 pub mod network;
 pub mod propose;
 pub mod spec;
 
+use std::sync::Arc;
+
 pub use crate::record::detection::{Box2d, Box3d, Detection, Place};
 
 use crate::backend::Program;
+use crate::source::calibration::Calibration;
 use crate::source::{ContentKind, Frame};
 use crate::tensor::{TensorError, TensorSet};
 use crate::written::Problems;
@@ -26,6 +30,8 @@ pub struct Carry {
     pub fit: camera::Fit,
     /// Whether the inputs of a bare network are in the slot already.
     pub is_made: bool,
+    /// How the sweep of a set lies in its image.
+    pub calibration: Option<Arc<Calibration>>,
 }
 
 /// Turns a frame into input tensors (stage *preprocess*). Allocates nothing once warm.

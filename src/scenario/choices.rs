@@ -77,9 +77,9 @@ macro_rules! fields {
     };
 }
 
-const NUSCENES: &[&str] = fields!("version", "scenes", "sensor", "sweeps", "keyframes");
-const KITTI: &[&str] = fields!("layout", "sequence", "sensor", "camera");
-const BAG: &[&str] = fields!("topic", "from", "to", "by");
+const NUSCENES: &[&str] = fields!("version", "scenes", "sensor", "sensors", "sweeps", "keyframes");
+const KITTI: &[&str] = fields!("layout", "sequence", "sensor", "sensors", "camera");
+const BAG: &[&str] = fields!("topic", "topics", "from", "to", "by");
 
 pub(super) const NUSCENES_EXAMPLE: &str = "NuScenes(path: \"nuscenes\", sensor: \"LIDAR_TOP\")";
 pub(super) const KITTI_EXAMPLE: &str =
@@ -124,7 +124,7 @@ pub(super) static SOURCES: Choices<'_> = Choices {
         choice("Camera", CAMERA, 1, CAMERA_EXAMPLE),
         choice(
             "Synthetic",
-            &["sensor", "scenes", "seed"],
+            &["sensor", "sensors", "scenes", "seed"],
             1,
             "Synthetic(sensor: Camera, scenes: 64)",
         ),

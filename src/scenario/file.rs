@@ -8,6 +8,7 @@ use crate::units::Nanos;
 use crate::written::{Kind, Node, Place, ProblemKind, Read, Reader, Spot, one_of};
 
 use super::choices::{ARRIVALS, BACKENDS, LATENCIES, OVERLOADS, SOURCES};
+use super::fusion::{self, FusionFile};
 use super::gpu::{self, GpuFile};
 use super::made::{self, NetworkFile};
 use super::recorded::{self, RecordedFile};
@@ -89,6 +90,8 @@ pub(super) enum DetectorFile {
     Named(String),
     /// A network without pre- and post-processing.
     Network(NetworkFile),
+    /// One of images and one of sweeps.
+    Fusion(FusionFile),
 }
 
 /// What may stand for a backend.
@@ -155,7 +158,8 @@ pub(super) enum SourceFile {
     Video(Box<VideoFile>),
     Camera(Box<CameraFile>),
     Synthetic {
-        sensor: Spot<Sensor>,
+        /// One, or a camera and a LiDAR.
+        sensors: Vec<Spot<Sensor>>,
         scenes: Read<usize>,
         seed: Read<u64>,
     },
@@ -378,6 +382,10 @@ fn detector(r: &mut Reader, node: &Node, field: &str) -> Option<DetectorFile> {
             let fields = r.record(node, "`Network`", "Network", example, made::FIELDS)?;
             made::read(r, &fields).map(DetectorFile::Network)
         }
+        Kind::Call(call) if call.name.as_deref() == Some("Fusion") => {
+            let fields = r.record(node, "`Fusion`", "Fusion", fusion::EXAMPLE, fusion::FIELDS)?;
+            fusion::read(r, &fields).map(DetectorFile::Fusion)
+        }
         _ => r.text(node, field).map(DetectorFile::Named),
     }
 }
@@ -494,13 +502,19 @@ fn source(r: &mut Reader, node: &Node, _: &str) -> Option<SourceFile> {
         "Synthetic" => {
             let scenes = r.optional(&f, "scenes", Reader::whole);
             let seed = r.optional(&f, "seed", Reader::whole);
-            let sensor = r.required(
+            let sensors = recorded::one_or_two(
+                r,
                 &f,
-                "sensor",
+                ["sensor", "sensors"],
                 "Synthetic(Camera) or Synthetic(Lidar)",
+                "a camera and a LiDAR: [Camera, Lidar]",
                 one_of("sensor"),
             )?;
-            SourceFile::Synthetic { sensor, scenes, seed }
+            SourceFile::Synthetic {
+                sensors,
+                scenes,
+                seed,
+            }
         }
         "Shared" => {
             let problem =

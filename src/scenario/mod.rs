@@ -9,6 +9,7 @@ mod choices;
 mod copies;
 mod environment;
 mod file;
+mod fusion;
 mod gpu;
 pub(crate) mod made;
 mod recorded;

@@ -4,7 +4,7 @@ use super::choices::{BAG_EXAMPLE, KITTI_EXAMPLE, NUSCENES_EXAMPLE};
 use super::stored::{ReadingFile, folder, reading};
 use super::{KittiLayout, Sensor, StampOf};
 use crate::units::Nanos;
-use crate::written::{Fields, Kind, Node, Read, Reader, Spot, one_of};
+use crate::written::{Fields, Kind, Node, ProblemKind, Read, Reader, Spot, one_of};
 
 /// What may stand for a recording.
 #[derive(Debug)]
@@ -22,18 +22,19 @@ pub(super) enum WhatFile {
     NuScenes {
         version: Read<String>,
         scenes: Read<Vec<Spot<String>>>,
-        sensor: Spot<String>,
+        /// One, or a camera and a LiDAR.
+        sensors: Vec<Spot<String>>,
         sweeps: Read<u32>,
         keyframes: Read<bool>,
     },
     Kitti {
         layout: Spot<KittiLayout>,
         sequence: Read<String>,
-        sensor: Spot<Sensor>,
+        sensors: Vec<Spot<Sensor>>,
         camera: Read<u32>,
     },
     Bag {
-        topic: Spot<String>,
+        topics: Vec<Spot<String>>,
         from: Read<Nanos>,
         to: Read<Nanos>,
         by: Read<StampOf>,
@@ -67,7 +68,14 @@ pub(super) fn read(r: &mut Reader, name: &str, f: &Fields<'_>) -> Option<Recorde
             WhatFile::NuScenes {
                 version,
                 scenes,
-                sensor: r.required(f, "sensor", "sensor: \"LIDAR_TOP\"", Reader::text)?,
+                sensors: one_or_two(
+                    r,
+                    f,
+                    ["sensor", "sensors"],
+                    "sensor: \"LIDAR_TOP\"",
+                    "a camera and a LiDAR: [\"CAM_FRONT\", \"LIDAR_TOP\"]",
+                    Reader::text,
+                )?,
                 sweeps,
                 keyframes,
             }
@@ -78,7 +86,14 @@ pub(super) fn read(r: &mut Reader, name: &str, f: &Fields<'_>) -> Option<Recorde
             WhatFile::Kitti {
                 layout: r.required(f, "layout", "layout: Object, Raw or Odometry", one_of("layout"))?,
                 sequence,
-                sensor: r.required(f, "sensor", "sensor: Lidar or Camera", one_of("sensor"))?,
+                sensors: one_or_two(
+                    r,
+                    f,
+                    ["sensor", "sensors"],
+                    "sensor: Lidar or Camera",
+                    "a camera and a LiDAR: [Camera, Lidar]",
+                    one_of("sensor"),
+                )?,
                 camera,
             }
         }
@@ -87,7 +102,14 @@ pub(super) fn read(r: &mut Reader, name: &str, f: &Fields<'_>) -> Option<Recorde
             let to = r.optional(f, "to", Reader::duration);
             let by = r.optional(f, "by", one_of("time of a message"));
             WhatFile::Bag {
-                topic: r.required(f, "topic", "topic: \"/lidar/points\"", Reader::text)?,
+                topics: one_or_two(
+                    r,
+                    f,
+                    ["topic", "topics"],
+                    "topic: \"/lidar/points\"",
+                    "the camera's and then the LiDAR's: [\"/camera/image\", \"/lidar/points\"]",
+                    Reader::text,
+                )?,
                 from,
                 to,
                 by,
@@ -104,6 +126,39 @@ pub(super) fn read(r: &mut Reader, name: &str, f: &Fields<'_>) -> Option<Recorde
     })
 }
 
+/// One sensor, or the two whose frames come in sets: which of the fields says so, and what would be a list of two.
+pub(super) fn one_or_two<T>(
+    r: &mut Reader,
+    f: &Fields<'_>,
+    [one, two]: [&'static str; 2],
+    example: &'static str,
+    both: &'static str,
+    mut read: impl FnMut(&mut Reader, &Node, &str) -> Option<T>,
+) -> Option<Vec<Spot<T>>> {
+    let Some(node) = f.get(two) else {
+        return Some(vec![r.required(f, one, example, read)?]);
+    };
+    if let Some(other) = f.get(one) {
+        let kind = ProblemKind::Contradiction {
+            what: format!("`{one}`"),
+            why: format!("`{two}` says which sensors there are"),
+            advice: "give one of the two".into(),
+        };
+        r.report(&other.place, kind);
+    }
+    let list = r.list(node, two, both, &mut read)?;
+    if list.len() != 2 {
+        let kind = ProblemKind::OutOfRange {
+            what: format!("`{two}`"),
+            found: format!("a list of {}", list.len()),
+            wanted: both.to_owned(),
+        };
+        r.report(&node.place, kind);
+        return None;
+    }
+    Some(list)
+}
+
 /// A scene's name, or its number.
 fn scene(r: &mut Reader, node: &Node, field: &str) -> Option<String> {
     match &node.kind {
@@ -116,8 +171,14 @@ impl RecordedFile {
     /// Whether it yields images; `None` where only the recording tells.
     pub(super) fn is_images(&self) -> Option<bool> {
         match &self.what {
-            WhatFile::NuScenes { sensor, .. } => Some(sensor.value.starts_with("CAM")),
-            WhatFile::Kitti { sensor, .. } => Some(sensor.value == Sensor::Camera),
+            WhatFile::NuScenes { sensors, .. } => match &sensors[..] {
+                [sensor] => Some(sensor.value.starts_with("CAM")),
+                _ => None,
+            },
+            WhatFile::Kitti { sensors, .. } => match &sensors[..] {
+                [sensor] => Some(sensor.value == Sensor::Camera),
+                _ => None,
+            },
             WhatFile::Bag { .. } => None,
         }
     }

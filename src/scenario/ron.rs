@@ -6,8 +6,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::{
-    Arrival, BackendChoice, CameraFrom, CameraSpec, DetectorRef, GpuUse, LatencyModel, Overload, Reading,
-    RecordingSpec, Scenario, SourceSpec, Tenant, VideoDecoder, VideoSpec,
+    Arrival, Associate, BackendChoice, CameraFrom, CameraSpec, DetectorRef, FusionSpec, GpuUse, LatencyModel,
+    Overload, Reading, RecordingSpec, Scenario, SetSpec, SourceSpec, Tenant, VideoDecoder, VideoSpec,
 };
 use crate::units::Nanos;
 
@@ -162,6 +162,7 @@ fn tenant(tenant: &Tenant) -> String {
 fn detector(detector: &DetectorRef, tenant: &Tenant) -> String {
     match (detector, &tenant.made) {
         (DetectorRef::Builtin(name), _) => text(&format!("builtin:{name}")),
+        (DetectorRef::Fusion(of), _) => fusion(of, tenant),
         (DetectorRef::File(file), None) => path(file),
         (DetectorRef::File(file), Some(made)) => {
             let shapes = match made.shapes.0.is_empty() {
@@ -171,6 +172,39 @@ fn detector(detector: &DetectorRef, tenant: &Tenant) -> String {
             format!("Network(network: {}{shapes}, fill: {})", path(file), made.fill)
         }
     }
+}
+
+fn fusion(of: &FusionSpec, tenant: &Tenant) -> String {
+    let Associate::Greedy { iou, same_class } = of.associate;
+    // How sets are made stands with the detector, and is of the source.
+    let sets = match &tenant.source {
+        SourceSpec::Synchronised(set) => {
+            format!("tolerance: {}, queue: {}, ", duration(set.tolerance), set.queue)
+        }
+        _ => String::new(),
+    };
+    format!(
+        "Fusion(camera: {}, lidar: {}, {sets}associate: Greedy(iou: {iou:?}, same_class: {same_class}))",
+        detector(&of.camera, tenant),
+        detector(&of.lidar, tenant)
+    )
+}
+
+/// Two sensors as one source: as the LiDAR's is written, with both names.
+fn sets(of: &SetSpec) -> String {
+    let lidar = source(&of.lidar);
+    let (one, both) = match (&*of.camera, &*of.lidar) {
+        (SourceSpec::NuScenes(camera), SourceSpec::NuScenes(lidar)) => (
+            format!("sensor: {:?}", lidar.sensor),
+            format!("sensors: [{:?}, {:?}]", camera.sensor, lidar.sensor),
+        ),
+        (SourceSpec::Bag(camera), SourceSpec::Bag(lidar)) => (
+            format!("topic: {:?}", lidar.topic),
+            format!("topics: [{:?}, {:?}]", camera.topic, lidar.topic),
+        ),
+        _ => ("sensor: Lidar".to_owned(), "sensors: [Camera, Lidar]".to_owned()),
+    };
+    lidar.replacen(&one, &both, 1)
 }
 
 fn backend(backend: &BackendChoice) -> String {
@@ -290,6 +324,7 @@ fn source(source: &SourceSpec) -> String {
         ),
         SourceSpec::Video(of) => video(of),
         SourceSpec::Camera(of) => camera(of),
+        SourceSpec::Synchronised(of) => sets(of),
         SourceSpec::Synthetic { sensor, scenes, seed } => {
             format!("Synthetic(sensor: {sensor:?}, scenes: {scenes}, seed: {seed})")
         }

@@ -81,7 +81,7 @@ macro_rules! shown_by_display {
         fn shown(&self) -> String { self.to_string() }
     })* };
 }
-shown_by_display!(Nanos, f64, u16, u32, u64, usize);
+shown_by_display!(Nanos, f32, f64, u16, u32, u64, usize);
 
 /// Under the virtual clock there is only what can be simulated.
 pub(super) fn sharing(spot: &Spot<Sharing>, clock: ClockKind, r: &mut Reader) {

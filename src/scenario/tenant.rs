@@ -5,6 +5,7 @@
 
 mod backend;
 mod detector;
+mod fusion;
 mod recorded;
 mod video;
 
@@ -62,6 +63,7 @@ pub(super) fn resolve_tenant(
         }
         false => tenant.source(r),
     };
+    tenant.source_of_fusion(chosen.detector.as_ref(), &source, r);
     let arrival = match &backend {
         BackendChoice::Stress(stress) => {
             tenant.stressor(r);
@@ -238,7 +240,11 @@ impl One<'_> {
             SourceFile::Recorded(file) => self.recorded(file, r),
             SourceFile::Video(file) => self.video(file, r),
             SourceFile::Camera(file) => self.camera_source(file, r),
-            SourceFile::Synthetic { sensor, scenes, seed } => {
+            SourceFile::Synthetic {
+                sensors,
+                scenes,
+                seed,
+            } => {
                 if let Some(spot) = scenes.given() {
                     let ok = (1..=MOST_SCENES).contains(&spot.value);
                     require(
@@ -249,11 +255,12 @@ impl One<'_> {
                         "from 1 to 4096, since they are kept in memory",
                     );
                 }
-                SourceSpec::Synthetic {
+                let of = |sensor: &Spot<Sensor>| SourceSpec::Synthetic {
                     sensor: sensor.value,
                     scenes: scenes.or(16),
                     seed: seed.or(self.whole.seed),
-                }
+                };
+                self.in_sets(sensors, of, |sensor| Some(*sensor == Sensor::Camera), r)
             }
         }
     }
@@ -306,7 +313,7 @@ impl One<'_> {
     fn fits_builtin(&self, source: &Spot<SourceFile>, r: &mut Reader) {
         let detector = self.typed.detector.given().and_then(|spot| match &spot.value {
             DetectorFile::Named(name) => Some(name.as_str()),
-            DetectorFile::Network(_) => None,
+            DetectorFile::Network(_) | DetectorFile::Fusion(_) => None,
         });
         let images = match &source.value {
             SourceFile::Images { .. } | SourceFile::Video(_) | SourceFile::Camera(_) => true,
@@ -315,7 +322,10 @@ impl One<'_> {
                 Some(images) => images,
                 None => return,
             },
-            SourceFile::Synthetic { sensor, .. } => sensor.value == Sensor::Camera,
+            SourceFile::Synthetic { sensors, .. } => match &sensors[..] {
+                [sensor] => sensor.value == Sensor::Camera,
+                _ => return,
+            },
             SourceFile::Empty => return,
         };
         let (why, advice) = match (detector, images) {

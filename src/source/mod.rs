@@ -15,6 +15,7 @@ pub mod points;
 pub mod recordings;
 pub mod shared;
 pub mod stored;
+pub mod synchronised;
 pub mod synthetic;
 pub mod timeline;
 
@@ -26,6 +27,7 @@ use crate::units::Nanos;
 use context::FrameContext;
 use live::LiveFeed;
 use shared::SharedCost;
+use synchronised::SensorSet;
 use timeline::Timeline;
 
 pub use jetlag_world::{Image, PointCloud, calibration};
@@ -40,9 +42,21 @@ pub enum Content {
     Image(Image),
     /// A sweep of a LiDAR.
     Points(PointCloud),
+    /// Frames of a camera and of a LiDAR that belong together.
+    Set(Box<SensorSet>),
 }
 
 impl Content {
+    /// What kind it is of.
+    pub fn kind(&self) -> ContentKind {
+        match self {
+            Content::Empty => ContentKind::Empty,
+            Content::Image(_) => ContentKind::Image,
+            Content::Points(_) => ContentKind::Points,
+            Content::Set(_) => ContentKind::Set,
+        }
+    }
+
     /// Its sweep, which it is made to hold if it does not.
     pub fn sweep_mut(&mut self) -> &mut PointCloud {
         if !matches!(self, Content::Points(_)) {
@@ -50,13 +64,13 @@ impl Content {
         }
         match self {
             Content::Points(cloud) => cloud,
-            Content::Empty | Content::Image(_) => unreachable!("it was just made a sweep"),
+            Content::Empty | Content::Image(_) | Content::Set(_) => unreachable!("it was just made a sweep"),
         }
     }
 }
 
 /// The unit of work: one image or one sweep with its capture time. Buffers are kept between frames.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
     /// Position in the source, from 0; comes round again when a source repeats.
     pub index: u64,
@@ -82,7 +96,7 @@ impl Frame {
 /// What a source is, for checks before the run and for the manifest.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct SourceInfo {
-    /// Whether it yields images or sweeps.
+    /// Whether it yields images, sweeps or sets of both.
     pub kind: ContentKind,
     /// How many frames it holds, if it ends at all.
     pub frames: Option<u64>,
@@ -97,6 +111,7 @@ pub enum ContentKind {
     Empty,
     Image,
     Points,
+    Set,
 }
 
 /// A topic of a bag that frames are made of.

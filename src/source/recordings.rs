@@ -3,6 +3,8 @@
 //! tenant, on the time line of the recording or when the camera has them.
 
 mod bag;
+mod bag_calibration;
+mod both;
 mod camera;
 mod kitti;
 mod nuscenes;
@@ -20,8 +22,9 @@ use jetlag_video::Guard;
 
 pub use super::FrameTopic;
 use super::stored::Stored;
+use super::synchronised::{Both, NoSets};
 use super::{Source, SourceError};
-use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, RecordingSpec, VideoSpec};
+use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, RecordingSpec, SourceSpec, VideoSpec};
 
 /// Recordings that are open, so that tenants of one share its index and its files.
 #[derive(Default)]
@@ -49,8 +52,13 @@ impl Opened {
     /// # Errors
     /// No such dataset, scene or sensor; tables that cannot be read; files that are missing.
     pub fn nuscenes(&mut self, spec: &NuScenesSpec) -> Result<Stored, SourceError> {
+        let dataset = self.dataset(spec)?;
+        nuscenes::source(&dataset, spec)
+    }
+
+    fn dataset(&mut self, spec: &NuScenesSpec) -> Result<Arc<NuScenes>, SourceError> {
         let key = (spec.path.clone(), spec.version.clone());
-        let dataset = match self.datasets.get(&key) {
+        Ok(match self.datasets.get(&key) {
             Some(dataset) => Arc::clone(dataset),
             None => {
                 let dataset = NuScenes::open(&spec.path, spec.version.as_deref()).map_err(recording)?;
@@ -60,8 +68,7 @@ impl Opened {
                     .for_each(|note| log::info!("{}: {note}", spec.path.display()));
                 Arc::clone(self.datasets.entry(key).or_insert(Arc::new(dataset)))
             }
-        };
-        nuscenes::source(&dataset, spec)
+        })
     }
 
     /// A sensor of a KITTI dataset as a source.
@@ -77,7 +84,12 @@ impl Opened {
     /// # Errors
     /// No such bag or topic; a topic of something else than images or point clouds.
     pub fn bag(&mut self, spec: &BagSpec) -> Result<Stored, SourceError> {
-        let (bag, places) = match self.bags.get(&spec.path) {
+        let (bag, places) = self.opened_bag(spec)?;
+        bag::source(&bag, &places, spec)
+    }
+
+    fn opened_bag(&mut self, spec: &BagSpec) -> Result<(Bag, Arc<bag::Places>), SourceError> {
+        Ok(match self.bags.get(&spec.path) {
             Some(opened) => opened.clone(),
             None => {
                 let bag = Bag::open(&spec.path, &Limits::default()).map_err(recording)?;
@@ -88,8 +100,29 @@ impl Opened {
                 let opened = self.bags.entry(spec.path.clone()).or_insert((bag, places));
                 opened.clone()
             }
-        };
-        bag::source(&bag, &places, spec)
+        })
+    }
+
+    /// What a camera and a LiDAR of one recording have in common.
+    ///
+    /// # Errors
+    /// Those of opening it; a recording that does not tell its calibration.
+    pub fn both(&mut self, camera: &SourceSpec, lidar: &SourceSpec) -> Result<Both, SourceError> {
+        match (camera, lidar) {
+            (SourceSpec::NuScenes(camera), SourceSpec::NuScenes(lidar)) => {
+                let dataset = self.dataset(lidar)?;
+                both::nuscenes(&dataset, camera, lidar)
+            }
+            (SourceSpec::Kitti(camera), SourceSpec::Kitti(lidar)) => both::kitti(camera, lidar),
+            (SourceSpec::Bag(camera), SourceSpec::Bag(lidar)) => {
+                let (bag, _) = self.opened_bag(lidar)?;
+                bag_calibration::both(&bag, camera, lidar)
+            }
+            _ => Err(recording(NoSets::NoCalibration {
+                found: "this source".to_owned(),
+                advice: "use NuScenes, Kitti, Bag or Synthetic",
+            })),
+        }
     }
 
     /// A video as a source.

@@ -20,6 +20,20 @@ pub struct FrameTime {
 pub struct Timeline {
     frames: Vec<FrameTime>,
     lap: Nanos,
+    sets: Option<Sets>,
+}
+
+/// Of frames that are sets of several sensors: when they are complete, and which never are. A set comes with its first frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sets {
+    /// When the last frame of each set came.
+    pub complete: Vec<Nanos>,
+    /// How far apart the captures of each set lie.
+    pub skew: Vec<Nanos>,
+    /// When the first frame of each set came that stays incomplete, in order. They have no number among the frames.
+    pub incomplete: Vec<Nanos>,
+    /// How long a set is waited for.
+    pub tolerance: Nanos,
 }
 
 impl Timeline {
@@ -35,7 +49,53 @@ impl Timeline {
         Timeline {
             frames,
             lap: lap.max(least),
+            sets: None,
         }
+    }
+
+    /// The same, of frames that are sets. A lap lasts until its last set is complete.
+    #[must_use]
+    pub fn of_sets(mut self, sets: Sets) -> Timeline {
+        let last = sets.complete.iter().chain(&sets.incomplete).max();
+        self.lap = self.lap.max(last.map_or(Nanos::ZERO, |last| *last + Nanos(1)));
+        self.sets = Some(sets);
+        self
+    }
+
+    /// The times of one lap.
+    pub fn frames(&self) -> &[FrameTime] {
+        &self.frames
+    }
+
+    /// How long a lap is.
+    pub fn lap(&self) -> Nanos {
+        self.lap
+    }
+
+    /// When the set with this number is complete, counted as by [`Timeline::at`]; `None` where frames are no sets.
+    pub fn complete(&self, number: u64) -> Option<Nanos> {
+        self.in_laps(&self.sets.as_ref()?.complete, number)
+    }
+
+    /// How far apart the captures of the set with this number lie.
+    pub fn skew(&self, number: u64) -> Option<Nanos> {
+        let skews = &self.sets.as_ref()?.skew;
+        let within = number.checked_rem(skews.len() as u64)?;
+        skews.get(usize::try_from(within).ok()?).copied()
+    }
+
+    /// When the first frame came of the incomplete set with this number, counted through all laps, and when it is given up.
+    pub fn incomplete(&self, number: u64) -> Option<(Nanos, Nanos)> {
+        let sets = self.sets.as_ref()?;
+        let opened = self.in_laps(&sets.incomplete, number)?;
+        Some((opened, Nanos(opened.0.checked_add(sets.tolerance.0)?)))
+    }
+
+    fn in_laps(&self, times: &[Nanos], number: u64) -> Option<Nanos> {
+        let length = times.len() as u64;
+        let within = times.get(usize::try_from(number.checked_rem(length)?).ok()?)?;
+        let laps = i64::try_from(number / length).ok()?;
+        Some(Nanos(laps.checked_mul(self.lap.0)?.checked_add(within.0)?))
     }
 
     /// A source by itself, whose frames came when they were captured: it begins again one mean gap after its last frame.
@@ -68,12 +128,15 @@ impl Timeline {
         })
     }
 
-    /// The number of the newest frame that has come by `then`, counted through all laps.
+    /// The number of the newest frame that has come by `then`, counted through all laps; of sets, the newest that is complete.
     pub fn newest(&self, then: Nanos) -> Option<u64> {
         let length = self.frames.len() as u64;
         let laps = then.0.checked_div_euclid(self.lap.0)?;
         let within = Nanos(then.0.rem_euclid(self.lap.0));
-        let came = self.frames.partition_point(|frame| frame.came <= within) as u64;
+        let came = match &self.sets {
+            Some(sets) => sets.complete.partition_point(|at| *at <= within),
+            None => self.frames.partition_point(|frame| frame.came <= within),
+        } as u64;
         // Those of the laps before, and of this one.
         let all = u64::try_from(laps).ok()?.checked_mul(length)?.checked_add(came)?;
         all.checked_sub(1)
@@ -137,6 +200,33 @@ mod tests {
         assert_eq!([5, 11, 12, 31, 40, 44].map(newest), [0, 0, 1, 2, 2, 2].map(Some));
         assert_eq!([45, 52, 71, 84, 85].map(newest), [3, 4, 5, 5, 6].map(Some));
         assert_eq!(Timeline::default().newest(Nanos(7)), None);
+    }
+
+    #[test]
+    fn a_timer_takes_the_newest_set_that_is_complete() {
+        let frames = [0, 100].map(|at| FrameTime {
+            captured: Nanos(at + 5),
+            came: Nanos(at),
+        });
+        let sets = Sets {
+            complete: [30, 130].map(Nanos).to_vec(),
+            skew: Vec::new(),
+            incomplete: vec![Nanos(60)],
+            tolerance: Nanos(50),
+        };
+        let timeline = Timeline::new(frames.to_vec(), Nanos(200)).of_sets(sets);
+        let newest = |then| timeline.newest(Nanos(then));
+        assert_eq!(
+            [29, 30, 129, 130, 229, 230].map(newest),
+            [None, Some(0), Some(0), Some(1), Some(1), Some(2)]
+        );
+        assert_eq!(
+            [0, 1, 2].map(|n| timeline.complete(n)),
+            [30, 130, 230].map(|at| Some(Nanos(at)))
+        );
+        assert_eq!(timeline.incomplete(0), Some((Nanos(60), Nanos(110))));
+        assert_eq!(timeline.incomplete(1), Some((Nanos(260), Nanos(310))));
+        assert_eq!(Timeline::default().complete(0), None);
     }
 
     #[test]

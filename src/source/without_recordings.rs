@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 pub use super::FrameTopic;
 use super::stored::Stored;
+use super::synchronised::Both;
 use super::{Source, SourceError};
 use crate::built::LeftOut;
-use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, VideoSpec};
+use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, SourceSpec, VideoSpec};
 
 /// Not in this jetlag.
 ///
@@ -47,6 +48,14 @@ impl Opened {
     /// # Errors
     /// Always.
     pub fn bag(&mut self, _: &BagSpec) -> Result<Stored, SourceError> {
+        Err(LeftOut::RECORDINGS.into())
+    }
+
+    /// Not in this jetlag.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn both(&mut self, _: &SourceSpec, _: &SourceSpec) -> Result<Both, SourceError> {
         Err(LeftOut::RECORDINGS.into())
     }
 

@@ -19,6 +19,8 @@ pub struct Releases {
     end: Stamp,
     next: Option<Due>,
     count: u64,
+    /// Sets so far that stay incomplete, which have no number in the source.
+    incomplete: u64,
 }
 
 /// A frame that is due.
@@ -30,6 +32,20 @@ pub struct Due {
     pub frame: u64,
     /// When its content was captured, where releases follow a recording.
     pub captured: Option<Stamp>,
+    /// What its set needs, where it is one of several sensors.
+    pub set: SetDue,
+}
+
+/// A frame's set of sensors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SetDue {
+    /// It is there when it is due, and so is every frame of one sensor.
+    #[default]
+    There,
+    /// It is complete at this moment.
+    Complete(Stamp),
+    /// It stays incomplete, and is given up at this moment.
+    Incomplete(Stamp),
 }
 
 enum Kind {
@@ -89,6 +105,7 @@ impl Releases {
             end,
             next: None,
             count: 0,
+            incomplete: 0,
         };
         releases.next = releases.generate();
         releases
@@ -118,7 +135,10 @@ impl Releases {
     /// Takes the next release.
     pub fn take(&mut self) -> Option<Due> {
         let due = self.next?;
-        self.count += 1;
+        match due.set {
+            SetDue::Incomplete(_) => self.incomplete += 1,
+            SetDue::There | SetDue::Complete(_) => self.count += 1,
+        }
         self.next = self.generate();
         Some(due)
     }
@@ -131,6 +151,7 @@ impl Releases {
             at,
             frame,
             captured: None,
+            set: SetDue::There,
         };
         let due = match &mut self.kind {
             Kind::Closed => return Some(the_next(self.epoch)),
@@ -170,18 +191,31 @@ impl Releases {
                             at,
                             frame,
                             captured: Some(self.epoch + captured),
+                            set: SetDue::There,
                         };
                     }
                 }
             }
             Kind::Replay { timeline, speed } => {
                 let time = timeline.at(frame)?;
+                let given_up = timeline.incomplete(self.incomplete);
                 let on_the_run =
                     |recorded: Nanos| self.epoch + Nanos((recorded.0 as f64 / *speed).round() as i64);
-                Due {
-                    at: on_the_run(time.came).max(previous),
-                    frame,
-                    captured: Some(on_the_run(time.captured)),
+                match given_up.filter(|(opened, _)| *opened < time.came) {
+                    Some((opened, given_up)) => Due {
+                        at: on_the_run(opened).max(previous),
+                        frame,
+                        captured: Some(on_the_run(opened)),
+                        set: SetDue::Incomplete(on_the_run(given_up)),
+                    },
+                    None => Due {
+                        at: on_the_run(time.came).max(previous),
+                        frame,
+                        captured: Some(on_the_run(time.captured)),
+                        set: timeline
+                            .complete(frame)
+                            .map_or(SetDue::There, |at| SetDue::Complete(on_the_run(at))),
+                    },
                 }
             }
         };
@@ -192,7 +226,7 @@ impl Releases {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::timeline::FrameTime;
+    use crate::source::timeline::{FrameTime, Sets};
 
     fn all(arrival: Arrival, seed: u64, end: i64, captured: &[Nanos]) -> Vec<i64> {
         let timeline = Timeline::of_captures(captured.iter().copied());
@@ -296,8 +330,41 @@ mod tests {
             at: Stamp(at),
             frame,
             captured: Some(Stamp(captured)),
+            set: SetDue::There,
         };
         assert_eq!(dues, wanted.map(due));
+    }
+
+    #[test]
+    fn sets_are_released_with_their_first_frame_and_incomplete_ones_between_them() {
+        let frames = [(5, 0), (105, 100)].map(|(captured, came)| FrameTime {
+            captured: Nanos(captured),
+            came: Nanos(came),
+        });
+        let timeline = Timeline::new(frames.to_vec(), Nanos(200)).of_sets(Sets {
+            complete: [30, 130].map(Nanos).to_vec(),
+            skew: Vec::new(),
+            incomplete: vec![Nanos(60)],
+            tolerance: Nanos(50),
+        });
+        let (epoch, end) = (Stamp(1_000), Stamp(1_180));
+        let mut releases = Releases::new(Arrival::Replay { speed: 2.0 }, 0, epoch, end, Some(&timeline));
+        let dues = std::iter::from_fn(|| releases.take().map(|due| (due.at.0, due.frame, due.set)));
+        let (complete, incomplete) = (
+            |at| SetDue::Complete(Stamp(at)),
+            |at| SetDue::Incomplete(Stamp(at)),
+        );
+        assert_eq!(
+            dues.collect::<Vec<_>>(),
+            [
+                (1_000, 0, complete(1_015)),
+                (1_030, 1, incomplete(1_055)),
+                (1_050, 1, complete(1_065)),
+                (1_100, 2, complete(1_115)),
+                (1_130, 3, incomplete(1_155)),
+                (1_150, 3, complete(1_165)),
+            ]
+        );
     }
 
     #[test]

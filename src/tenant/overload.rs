@@ -16,6 +16,8 @@ pub struct Release {
     pub frame: u64,
     /// When its content was captured, where releases follow a recording or a live source.
     pub captured: Option<Stamp>,
+    /// When its set of sensors is complete; `None` where it is there when it is due.
+    pub complete: Option<Stamp>,
     /// How late the tenant, waiting for it, woke; zero if it was busy.
     pub lateness: Nanos,
 }
@@ -87,6 +89,7 @@ mod tests {
                     due: Stamp(n as i64),
                     frame: n,
                     captured: None,
+                    complete: None,
                     lateness: Nanos::ZERO,
                 })
             })

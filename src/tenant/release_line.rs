@@ -3,12 +3,13 @@
 //! The threads of `pipeline` and the event loop of `simulate` differ in how they wait, and share this. It neither reads a clock
 //! nor waits: whoever drives it says what time it is.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::arrival::{Due, Releases};
+use super::arrival::{Due, Releases, SetDue};
 use super::overload::{Release, WaitingLine};
 use super::plan::PhasePlan;
-use crate::record::{EndReason, FrameRecord, NO_CONTENT, Outcome, Sampled};
+use crate::record::{EndReason, FrameRecord, NO_CONTENT, Outcome, Sampled, Stage};
 use crate::scenario::Overload;
 use crate::source::live::LiveFeed;
 use crate::units::{Nanos, Stamp};
@@ -36,6 +37,10 @@ pub struct ReleaseLine {
     /// Where frames come from when a live source has them.
     live: Option<Arc<LiveFeed>>,
     line: WaitingLine,
+    /// Sets of sensors that will stay incomplete, with when they are given up. Until then nobody knows.
+    incomplete: VecDeque<(Release, Stamp)>,
+    /// Sets so far that stay incomplete: the source has no frame for them.
+    without_frame: u64,
     /// Number of releases so far.
     sequence: u64,
     /// Of these, how many were due in the measured window.
@@ -54,6 +59,8 @@ impl ReleaseLine {
             plan,
             releases,
             live: None,
+            incomplete: VecDeque::new(),
+            without_frame: 0,
             sequence: 0,
             measured: 0,
             last_frame: None,
@@ -105,6 +112,7 @@ impl ReleaseLine {
             };
             self.join(due, lateness, &mut dropped);
         }
+        self.give_up(now, &mut dropped);
     }
 
     /// The same for what has come of a live source. All of it, though `now` may be a moment before the last: what the source gives
@@ -128,6 +136,7 @@ impl ReleaseLine {
                 at: came.at,
                 frame,
                 captured: Some(came.captured),
+                set: SetDue::There,
             };
             self.join(due, lateness, &mut dropped);
         }
@@ -136,12 +145,34 @@ impl ReleaseLine {
 
     fn join(&mut self, due: Due, lateness: Nanos, dropped: &mut impl FnMut(Release, FrameRecord)) {
         let release = self.number(due, lateness);
+        if let SetDue::Incomplete(until) = due.set {
+            self.incomplete.push_back((release, until));
+            return;
+        }
         if let Some(given_up) = self.line.join(release) {
             let record = FrameRecord {
                 outcome: Outcome::Dropped,
                 ..self.record_of(given_up, due.at)
             };
             dropped(given_up, record);
+        }
+    }
+
+    /// Gives up the sets that should have been complete by now.
+    fn give_up(&mut self, now: Stamp, dropped: &mut impl FnMut(Release, FrameRecord)) {
+        while let Some((release, until)) = self
+            .incomplete
+            .front()
+            .copied()
+            .filter(|(_, until)| *until <= now)
+        {
+            self.incomplete.pop_front();
+            let mut record = FrameRecord {
+                outcome: Outcome::Dropped,
+                ..self.record_of(release, until)
+            };
+            record.stages[Stage::Synchronise as usize] = Some(until - release.due);
+            dropped(release, record);
         }
     }
 
@@ -157,6 +188,7 @@ impl ReleaseLine {
                 at: now,
                 frame: self.sequence,
                 captured: None,
+                set: SetDue::There,
             };
             self.number(due, Nanos::ZERO)
         })
@@ -194,19 +226,24 @@ impl ReleaseLine {
             started,
             finished: started,
             lateness: release.lateness,
-            stages: [None; 8],
+            stages: [None; 9],
             deadline: self.limits.deadline,
             detections: 0,
             input_size: 0,
             submission: None,
             captured: release.captured,
             batch: None,
+            skew: None,
         }
     }
 
     /// Gives up the frames that still wait, as cut off at `cut`.
     pub fn cut_off(&mut self, cut: Stamp, mut unfinished: impl FnMut(Release, FrameRecord)) {
-        while let Some(release) = self.line.take() {
+        let incomplete = self.incomplete.drain(..).map(|(release, _)| release);
+        let waiting: Vec<Release> = incomplete
+            .chain(std::iter::from_fn(|| self.line.take()))
+            .collect();
+        for release in waiting {
             let record = FrameRecord {
                 outcome: Outcome::Unfinished,
                 ..self.record_of(release, cut)
@@ -223,7 +260,7 @@ impl ReleaseLine {
     fn is_past_the_source(&self) -> bool {
         let next = match self.releases.is_sampled() {
             true => self.releases.next_frame().unwrap_or(0),
-            false => self.sequence,
+            false => self.sequence - self.without_frame,
         };
         self.limits.length.is_some_and(|length| next >= length)
     }
@@ -250,12 +287,17 @@ impl ReleaseLine {
         let sequence = self.sequence;
         self.note_frame(due);
         self.sequence += 1;
+        self.without_frame += u64::from(matches!(due.set, SetDue::Incomplete(_)));
         self.measured += u64::from(due.at >= self.plan.measured_from);
         Release {
             sequence,
             due: due.at,
             frame: due.frame,
             captured: due.captured,
+            complete: match due.set {
+                SetDue::Complete(at) => Some(at),
+                SetDue::There | SetDue::Incomplete(_) => None,
+            },
             lateness,
         }
     }
@@ -335,6 +377,7 @@ mod tests {
                 due: Stamp(due),
                 frame: 0,
                 captured: None,
+                complete: None,
                 lateness: Nanos::ZERO,
             };
             line.record_of(release, Stamp(50)).warmup

@@ -57,6 +57,8 @@ struct State {
     /// Frames that wait for others to be submitted with, and since when the first does.
     waiting: usize,
     since: Stamp,
+    /// When the set of sensors taken last is complete; `None` for frames of one sensor. Sets have no batches.
+    complete: Option<Stamp>,
     running: Option<Stamp>,
     /// When its latest frame finished.
     latest: Stamp,
@@ -67,6 +69,7 @@ struct State {
 struct Submitted {
     frames: usize,
     at: Stamp,
+    complete: Option<Stamp>,
 }
 
 /// Runs one phase; hands every frame record to `record` in order of time and returns how it ended for each.
@@ -104,6 +107,7 @@ pub fn run(
             batches: VecDeque::with_capacity(spec.depth),
             waiting: 0,
             since: plan.epoch,
+            complete: None,
             running: None,
             latest: plan.epoch,
             spec: spec.clone(),
@@ -134,7 +138,12 @@ pub fn run(
         let completion = device.next_completion();
         let patience = states.iter().filter_map(State::waits_until).min();
         let completion = completion.map(|(at, _)| at);
-        let Some(next) = [release, completion, patience].into_iter().flatten().min() else {
+        let complete = states.iter().filter_map(|state| state.complete_at(now)).min();
+        let Some(next) = [release, completion, patience, complete]
+            .into_iter()
+            .flatten()
+            .min()
+        else {
             break;
         };
         now = next.max(now);
@@ -156,6 +165,9 @@ pub fn run(
                 unfinished.outcome = Outcome::Unfinished;
                 record(&unfinished);
             }
+            state.line.join_due(cut, None, |release, dropped| {
+                record(&with_content(release, dropped))
+            });
             state.line.cut_off(cut, |release, unfinished| {
                 record(&with_content(release, unfinished))
             });
@@ -189,7 +201,7 @@ fn pass_gate(order: Order, states: &mut [State], last: &mut Option<u16>, now: St
         .enumerate()
         .filter_map(|(place, state)| {
             let first = state.in_flight.front()?;
-            let batch = state.batches.front()?;
+            let batch = state.batches.front().filter(|batch| batch.is_complete(now))?;
             let waiting = Waiting {
                 tenant: state.spec.tenant,
                 ticket: u64::try_from(batch.at.0).unwrap_or(0),
@@ -206,7 +218,18 @@ fn pass_gate(order: Order, states: &mut [State], last: &mut Option<u16>, now: St
     }
 }
 
+impl Submitted {
+    /// Whether its set of sensors is complete.
+    fn is_complete(&self, now: Stamp) -> bool {
+        self.complete.is_none_or(|complete| complete <= now)
+    }
+}
+
 impl State {
+    /// When the set that it waits for is complete.
+    fn complete_at(&self, now: Stamp) -> Option<Stamp> {
+        self.batches.front()?.complete.filter(|complete| *complete > now)
+    }
     /// Moves frames from the line into free slots of the ring, as many into one as have an inference together.
     fn submit(&mut self, now: Stamp, plan: &PhasePlan) {
         while self.batches.len() < self.spec.depth.max(1) {
@@ -219,6 +242,7 @@ impl State {
             self.batches.push_back(Submitted {
                 frames: std::mem::take(&mut self.waiting),
                 at: now,
+                complete: self.complete.take(),
             });
         }
     }
@@ -235,7 +259,12 @@ impl State {
             let Some(release) = release else {
                 return self.line.next_due().is_none();
             };
-            let taken = with_content(release, self.line.record_of(release, now));
+            let mut taken = with_content(release, self.line.record_of(release, now));
+            self.complete = release.complete;
+            if release.complete.is_some() {
+                let timeline = self.spec.timeline.as_ref();
+                taken.skew = timeline.and_then(|timeline| timeline.skew(release.frame));
+            }
             if self.waiting == 0 {
                 self.since = now;
             }
@@ -251,7 +280,7 @@ impl State {
     }
     /// Starts the oldest submitted batch if this tenant's stream is idle.
     fn start(&mut self, place: usize, now: Stamp, device: &mut Device) {
-        if self.running.is_none() && !self.batches.is_empty() {
+        if self.running.is_none() && self.batches.front().is_some_and(|batch| batch.is_complete(now)) {
             device.start(place, self.sampler.draw());
             self.running = Some(now);
         }
@@ -265,7 +294,13 @@ impl State {
             let Some(mut done) = self.in_flight.pop_front() else {
                 return;
             };
-            done.stages[Stage::Queue as usize] = Some(began - done.started);
+            let ready = batch
+                .complete
+                .map_or(done.started, |complete| complete.max(done.started));
+            if batch.complete.is_some() {
+                done.stages[Stage::Synchronise as usize] = Some(ready - done.started);
+            }
+            done.stages[Stage::Queue as usize] = Some(began - ready);
             done.stages[Stage::Compute as usize] = Some(now - began);
             done.finished = now;
             if !self.spec.batch.is_single() {
@@ -280,8 +315,11 @@ impl State {
     }
 }
 
-/// A release means a frame of the source, whatever became of those before it.
+/// A release means a frame of the source, whatever became of those before it; a set that stays incomplete is none.
 fn with_content(release: Release, record: FrameRecord) -> FrameRecord {
+    if record.stayed_incomplete() {
+        return record;
+    }
     FrameRecord {
         source_index: release.frame,
         ..record
@@ -293,6 +331,7 @@ mod tests {
     use super::*;
     use crate::record::Phase;
     use crate::scenario::Sharing;
+    use crate::source::timeline::{FrameTime, Sets};
 
     const MS: i64 = 1_000_000;
 
@@ -419,6 +458,70 @@ mod tests {
             all.iter().all(|frame| frame.response() == Nanos::from_millis(5)),
             "the closed loop fills it at once"
         );
+    }
+
+    /// Sets whose sensors are 30 ms apart every 100 ms; every fourth stays incomplete.
+    fn sets(latency_ms: i64) -> SimTenant {
+        let at = |ms: i64| Nanos(ms * MS);
+        let whole = || (0..40i64).filter(|n| n % 4 != 3);
+        let frames = whole().map(|n| FrameTime {
+            captured: at(n * 100 + 30),
+            came: at(n * 100),
+        });
+        let timeline = Timeline::new(frames.collect(), at(4_000)).of_sets(Sets {
+            complete: whole().map(|n| at(n * 100 + 30)).collect(),
+            skew: whole().map(|_| at(30)).collect(),
+            incomplete: (0..40).filter(|n| n % 4 == 3).map(|n| at(n * 100)).collect(),
+            tolerance: at(50),
+        });
+        SimTenant {
+            arrival: Arrival::Replay { speed: 1.0 },
+            timeline: Some(timeline),
+            ..tenant(0, latency_ms, 1.0)
+        }
+    }
+
+    #[test]
+    fn a_set_waits_for_its_last_sensor_and_one_that_stays_incomplete_is_dropped() {
+        let all = frames(&[sets(5)], 1.0, 8_000);
+        assert_eq!(all.len(), 80);
+        let (dropped, done): (Vec<&FrameRecord>, Vec<&FrameRecord>) =
+            all.iter().partition(|frame| frame.stayed_incomplete());
+        assert_eq!((dropped.len(), done.len()), (20, 60));
+        for frame in done {
+            assert_eq!(frame.outcome, Outcome::Completed);
+            assert_eq!(
+                frame.stages[Stage::Synchronise as usize],
+                Some(Nanos::from_millis(30))
+            );
+            assert_eq!(frame.stages[Stage::Queue as usize], Some(Nanos::ZERO));
+            assert_eq!(frame.response(), Nanos::from_millis(35));
+            assert_eq!(frame.skew, Some(Nanos::from_millis(30)));
+        }
+        assert!(
+            dropped
+                .iter()
+                .all(|frame| frame.response() == Nanos::from_millis(50))
+        );
+    }
+
+    #[test]
+    fn a_tenant_that_is_behind_finds_its_sets_complete() {
+        let all = frames(&[sets(120)], 1.0, 4_000);
+        let done: Vec<&FrameRecord> = all
+            .iter()
+            .filter(|frame| frame.outcome == Outcome::Completed)
+            .collect();
+        let waited = |frame: &FrameRecord| frame.stages[Stage::Synchronise as usize].unwrap();
+        // The second set was complete at 130 ms, and its turn came at 150 ms.
+        assert_eq!(
+            [0, 1].map(|n| waited(done[n])),
+            [Nanos::from_millis(30), Nanos::ZERO]
+        );
+        for frame in done {
+            let parts: i64 = frame.stages.iter().flatten().map(|took| took.0).sum();
+            assert_eq!(frame.queueing().0 + parts, frame.response().0);
+        }
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn manifest() -> Manifest {
 }
 
 fn frame(phase: Phase, sequence: u64, at: i64) -> Event {
-    let mut stages = [None; 8];
+    let mut stages = [None; 9];
     stages[Stage::Preprocess as usize] = Some(Nanos::from_micros(100));
     Event::Frame(FrameRecord {
         phase,

@@ -13,7 +13,7 @@ import numpy
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 
-STAGES = ["acquire", "decode", "preprocess", "h2d", "queue", "compute", "d2h", "postprocess"]
+STAGES = ["synchronise", "acquire", "decode", "preprocess", "h2d", "queue", "compute", "d2h", "postprocess"]
 PHASES = ["together", "alone", "overhead"]
 OUTCOMES = ["completed", "dropped", "failed", "unfinished"]
 
@@ -62,6 +62,7 @@ def main(run, folder):
                     "detections": str(m.detections),
                     "input_size": str(m.input_size),
                     "captured_ns": optional(m.captured_ns),
+                    "skew_ns": optional(m.skew_ns),
                     "age_ns": "" if m.captured_ns < 0 else str(m.finished_ns - m.captured_ns),
                 }
                 row.update({f"{stage}_ns": optional(getattr(m, f"{stage}_ns")) for stage in STAGES})

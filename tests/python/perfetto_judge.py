@@ -17,7 +17,7 @@ from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
-STAGES = ["acquire", "decode", "preprocess", "h2d", "queue", "compute", "d2h", "postprocess"]
+STAGES = ["synchronise", "acquire", "decode", "preprocess", "h2d", "queue", "compute", "d2h", "postprocess"]
 
 
 def run_file(path):

@@ -134,6 +134,7 @@ pub(crate) fn frame(tenant: u16, n: u64) -> FrameRecord {
     let released = ANCHOR + Nanos(33_333_333) * n as i64;
     let lateness = Nanos(up_to(80_000));
     let stages = [
+        (tenant == 1).then_some(30_000),
         Some(up_to(20_000)),
         None,
         Some(1_000_000 + up_to(100_000)),
@@ -143,7 +144,8 @@ pub(crate) fn frame(tenant: u16, n: u64) -> FrameRecord {
         None,
         Some(200_000 + up_to(50_000)),
     ];
-    let service: i64 = stages.iter().flatten().sum();
+    // Version 1.12 added the first; the times of a frame have been the same ever since.
+    let service: i64 = stages.iter().skip(1).flatten().sum();
     let started = released + lateness;
     FrameRecord {
         tenant,
@@ -170,6 +172,7 @@ pub(crate) fn frame(tenant: u16, n: u64) -> FrameRecord {
             first: n / 4 * 4,
             items: 4,
         }),
+        skew: (tenant == 1).then_some(Nanos(20_000_000)),
     }
 }
 
@@ -185,7 +188,7 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
             let mut record = frame(tenant, n);
             if n % 17 == 3 {
                 record.outcome = Outcome::Dropped;
-                record.stages = [None; 8];
+                record.stages = [None; 9];
                 record.submission = None;
                 record.started = record.finished;
                 record.deadline = None;

@@ -64,7 +64,17 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
     match event {
         Event::Frame(r) => {
             let (what, number) = numbered(r.phase, "frame");
-            let [acquire, decode, preprocess, h2d, queue, compute, d2h, postprocess] = r.stages.map(ns);
+            let [
+                synchronise,
+                acquire,
+                decode,
+                preprocess,
+                h2d,
+                queue,
+                compute,
+                d2h,
+                postprocess,
+            ] = r.stages.map(ns);
             let mut fields = json!({
                 "sequence": r.sequence, "source_index": r.source_index, "released_ns": r.released.0,
                 "started_ns": r.started.0, "finished_ns": r.finished.0, "response_ns": r.response().0,
@@ -78,6 +88,8 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                 "captured_ns": r.captured.map_or(-1, |at| at.0),
                 "batch_first": r.batch.map_or(0, |batch| batch.first),
                 "batch_items": r.batch.map_or(0, |batch| batch.items),
+                "synchronise_ns": synchronise,
+                "skew_ns": ns(r.skew),
             });
             merge(&mut fields, number);
             (format!("/jetlag/{}/{what}", tenant(r.tenant)), r.finished, fields)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jetlag::record::{Completeness, Event, Manifest, Phase, RunReader, SCHEMA_MINOR};
+use jetlag::record::{Completeness, Event, Manifest, Phase, RunReader, SCHEMA_MINOR, Stage};
 
 use super::{made, written};
 
@@ -56,6 +56,7 @@ fn the_records_of_all_versions_stay_readable() {
             before_1_9(event, minor);
             before_1_10(event, minor);
             before_1_11(event, minor);
+            before_1_12(event, minor);
         }
         assert_eq!(got, wanted, "{name}");
         assert_eq!(reader.completeness(), Completeness::Whole, "{name}");
@@ -90,6 +91,16 @@ fn before_1_11(event: &mut Event, minor: u32) {
     }
 }
 
+/// Version 1.11 knew no sets of sensors.
+fn before_1_12(event: &mut Event, minor: u32) {
+    if let Event::Frame(frame) = event
+        && minor < 12
+    {
+        frame.stages[Stage::Synchronise as usize] = None;
+        frame.skew = None;
+    }
+}
+
 fn of_other_phases(event: &Event) -> bool {
     match event {
         Event::PhaseSpec(_) => true,
@@ -120,6 +131,7 @@ fn a_record_without_a_scenario_has_a_name_and_what_the_application_said() {
             before_1_9(event, minor);
             before_1_10(event, minor);
             before_1_11(event, minor);
+            before_1_12(event, minor);
         });
         assert_eq!(got, wanted);
         assert_eq!(reader.completeness(), Completeness::Whole);

@@ -75,7 +75,7 @@ fn everything() -> (Manifest, Vec<Event>) {
         if frame.outcome == Outcome::Dropped {
             frame.started = frame.finished;
             frame.source_index = NO_CONTENT;
-            frame.stages = [None; 8];
+            frame.stages = [None; 9];
         }
         events.push(Event::Frame(frame));
     }

@@ -41,7 +41,7 @@ struct Reading {
     /// Filled in for each range, so that its path needs no memory of its own each time.
     record: RangeRecord,
     /// Stages of the batch that is open: its ranges come before it does.
-    stages: [Option<Nanos>; 8],
+    stages: [Option<Nanos>; 9],
 }
 
 struct KnownPath {
@@ -123,7 +123,7 @@ impl Writing {
             feed,
             record,
             paths: Vec::new(),
-            stages: [None; 8],
+            stages: [None; 9],
         });
     }
 
@@ -245,7 +245,7 @@ impl Progress {
         tenant: u16,
         index: u64,
         (due, from, to): (Stamp, Stamp, Stamp),
-        stages: [Option<Nanos>; 8],
+        stages: [Option<Nanos>; 9],
         failed: bool,
     ) -> FrameRecord {
         let warmup = index < self.tenant.warmup;

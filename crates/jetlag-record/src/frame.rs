@@ -11,6 +11,7 @@ use crate::units::{Nanos, Stamp};
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "defined in the vocabulary, docs/measurement.md")]
 pub enum Stage {
+    Synchronise,
     Acquire,
     Decode,
     Preprocess,
@@ -23,7 +24,8 @@ pub enum Stage {
 
 impl Stage {
     /// All stages, in order; a stage's position here is its index in [`FrameRecord::stages`].
-    pub const ALL: [Stage; 8] = [
+    pub const ALL: [Stage; 9] = [
+        Stage::Synchronise,
         Stage::Acquire,
         Stage::Decode,
         Stage::Preprocess,
@@ -36,6 +38,7 @@ impl Stage {
     /// The word used in the run file, in JSON and on screen.
     pub const fn name(self) -> &'static str {
         match self {
+            Stage::Synchronise => "synchronise",
             Stage::Acquire => "acquire",
             Stage::Decode => "decode",
             Stage::Preprocess => "preprocess",
@@ -86,7 +89,7 @@ pub struct FrameRecord {
     /// How late the waiting tenant woke for the release; zero if it was busy then.
     pub lateness: Nanos,
     /// Time in each stage, indexed as [`Stage::ALL`].
-    pub stages: [Option<Nanos>; 8],
+    pub stages: [Option<Nanos>; 9],
     /// Its deadline for the response time, if any.
     pub deadline: Option<Nanos>,
     /// How many objects the detector reported; 0 where it did not complete.
@@ -100,6 +103,9 @@ pub struct FrameRecord {
     pub captured: Option<Stamp>,
     /// The batch in which it was inferred; `None` where each frame has an inference of its own, and in files before version 1.11.
     pub batch: Option<BatchPart>,
+    /// How far apart the captures of a set of several sensors lie, in the recording's time; `None` for a frame of one sensor, and in
+    /// files before version 1.12.
+    pub skew: Option<Nanos>,
 }
 
 /// A frame's part in an inference of several frames. All of them have the stages of that inference.
@@ -150,13 +156,14 @@ impl FrameRecord {
             started: released,
             finished,
             lateness: Nanos::ZERO,
-            stages: [None; 8],
+            stages: [None; 9],
             deadline: None,
             detections: 0,
             input_size: 0,
             submission: None,
             captured: None,
             batch: None,
+            skew: None,
         }
     }
 
@@ -175,6 +182,10 @@ impl FrameRecord {
     /// Queueing: `started − released`.
     pub fn queueing(&self) -> Nanos {
         self.started - self.released
+    }
+    /// Whether it is a set of sensors that stayed incomplete, and was given up for that.
+    pub fn stayed_incomplete(&self) -> bool {
+        self.outcome == Outcome::Dropped && self.stages[Stage::Synchronise as usize].is_some()
     }
     /// Whether it missed: finished late, was cut off when already late, failed under a deadline, or was dropped.
     pub fn missed(&self) -> bool {

@@ -13,7 +13,7 @@ use crate::work_message;
 use crate::{
     Averaging, BatchPart, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord,
     Measurand, NodeRecord, Outcome, Part, Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord,
-    SampleRecord, Sampled, SignalRecord, Submission, SweptRate, WindowRecord,
+    SampleRecord, Sampled, SignalRecord, Stage, Submission, SweptRate, WindowRecord,
 };
 
 /// "Not measured" in a field of whole nanoseconds.
@@ -42,7 +42,9 @@ pub(super) fn encode_frame(out: &mut Vec<u8>, unix_ns: u64, r: &FrameRecord) {
     e.i64(r.finished.0);
     e.i64(r.finished.0.wrapping_sub(r.released.0));
     e.i64(r.lateness.0);
-    for stage in r.stages {
+    // Synchronising came later, and stands at the end.
+    let [synchronise, stages @ ..] = r.stages;
+    for stage in stages {
         e.i64(optional(stage));
     }
     e.i64(optional(r.deadline));
@@ -60,6 +62,8 @@ pub(super) fn encode_frame(out: &mut Vec<u8>, unix_ns: u64, r: &FrameRecord) {
     e.i64(r.captured.map_or(NOT_MEASURED, |captured| captured.0));
     e.u64(r.batch.map_or(0, |batch| batch.first));
     e.u32(r.batch.map_or(0, |batch| batch.items));
+    e.i64(optional(synchronise));
+    e.i64(optional(r.skew));
 }
 
 #[inline]
@@ -73,8 +77,8 @@ fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
     let finished = Stamp(d.i64()?);
     let _response = d.i64()?;
     let lateness = Nanos(d.i64()?);
-    let mut stages = [None; 8];
-    for stage in &mut stages {
+    let mut stages = [None; 9];
+    for stage in stages.iter_mut().skip(1) {
         *stage = read_optional(&mut d)?;
     }
     let mut record = FrameRecord {
@@ -101,6 +105,7 @@ fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
         submission: None,
         captured: None,
         batch: None,
+        skew: None,
     };
     read_number(&mut d, &mut record.phase)?;
     // Before version 1.5 a message ends here.
@@ -116,6 +121,11 @@ fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
     if !d.at_end() {
         let (first, items) = (d.u64()?, d.u32()?);
         record.batch = (items > 0).then_some(BatchPart { first, items });
+    }
+    // And before version 1.12 here.
+    if !d.at_end() {
+        record.stages[Stage::Synchronise as usize] = read_optional(&mut d)?;
+        record.skew = read_optional(&mut d)?;
     }
     Ok(record)
 }

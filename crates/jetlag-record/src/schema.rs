@@ -102,6 +102,7 @@ impl MessageKind {
                 include_str!("msg/Submission.dep"),
                 include_str!("msg/Captured.dep"),
                 include_str!("msg/Batch.dep"),
+                include_str!("msg/Set.dep"),
                 include_str!("msg/Time.dep")
             ),
             MessageKind::Detections => concat!(
@@ -122,6 +123,7 @@ impl MessageKind {
                 include_str!("msg/Submission.dep"),
                 include_str!("msg/Captured.dep"),
                 include_str!("msg/Batch.dep"),
+                include_str!("msg/Set.dep"),
                 include_str!("msg/Time.dep")
             ),
             MessageKind::OtherPhase => concat!(

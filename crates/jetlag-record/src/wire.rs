@@ -302,8 +302,8 @@ mod tests {
     }
 
     fn frame(phase: Phase, submission: Option<Submission>) -> Event {
-        let mut stages = [None; 8];
-        (stages[0], stages[5]) = (Some(Nanos(8)), Some(Nanos(9)));
+        let mut stages = [None; 9];
+        (stages[0], stages[1], stages[6]) = (Some(Nanos(15)), Some(Nanos(8)), Some(Nanos(9)));
         Event::Frame(FrameRecord {
             tenant: 1,
             phase,
@@ -322,6 +322,7 @@ mod tests {
             submission,
             captured: submission.map(|_| Stamp(13)),
             batch: submission.map(|_| BatchPart { first: 1, items: 2 }),
+            skew: submission.map(|_| Nanos(16)),
         })
     }
 

@@ -30,8 +30,8 @@
     while (from.more()) {
       at += from.signed();
       number += from.signed() + 1;
-      var flags = from.byte(), wait = from.next(), service = from.next(), has = from.byte(), stages = [];
-      for (var stage = 0; stage < 8; stage++) stages.push(has >> stage & 1 ? from.next() / 1e7 : null);
+      var flags = from.byte(), wait = from.next(), service = from.next(), has = from.next(), stages = [];
+      for (var stage = 0; stage < 9; stage++) stages.push(has >> stage & 1 ? from.next() / 1e7 : null);
       longest = Math.max(longest, (wait + service) / 1e7);
       all.push({ number: number, released: at / 1e7, started: (at + wait) / 1e7, finished: (at + wait + service) / 1e7,
         response: (wait + service) / 1e7, wait: wait / 1e7, missed: (flags & MISSED) > 0, outcome: flags & 3, lane: flags >> 3, stages: stages });

@@ -27,7 +27,7 @@ pub(super) fn fold(
 ) -> (Program, Option<Finding>) {
     let (mut folded, before) = (program.clone(), networks.len());
     let mut staying: Vec<(&str, KernelError)> = Vec::new();
-    if let Some(first) = &program.first {
+    for first in &program.first {
         let (name, source) = match first {
             DeviceInput::Fit(_) => ("resize of images", FIT),
             DeviceInput::Pillars(_) => ("voxelisation", PILLARS),

@@ -171,10 +171,11 @@ fn calibration(input: &Input, args: &PlanArgs) -> Result<Option<String>, WrongUs
         return Err(WrongUse("--calibration-frames must be at least 1".to_owned()));
     }
     let spec = match input.detector() {
-        Some(DetectorRef::File(path)) => files::read(path, files::TEXT).unwrap_or_default(),
-        Some(DetectorRef::Builtin(name)) => {
-            format!("{name} of jetlag {}", env!("CARGO_PKG_VERSION")).into_bytes()
+        Some(DetectorRef::Fusion(_)) => {
+            let advice = "a fusion has networks of two detectors, each prepared in its own way: build the plans of each by itself with --calibrate, and name them in TensorRt(plans: […])";
+            return Err(WrongUse(advice.to_owned()));
         }
+        Some(reference) => spec_text(reference),
         None => {
             let advice = "--calibrate prepares frames like the detector: name the detector spec (.ron), not the network";
             return Err(WrongUse(advice.to_owned()));
@@ -185,6 +186,15 @@ fn calibration(input: &Input, args: &PlanArgs) -> Result<Option<String>, WrongUs
         "{frames}, prepared by {}",
         &blake3::hash(&spec).to_hex()[..16]
     )))
+}
+
+/// What a detector's spec says.
+fn spec_text(reference: &DetectorRef) -> Vec<u8> {
+    match reference {
+        DetectorRef::File(path) => files::read(path, files::TEXT).unwrap_or_default(),
+        DetectorRef::Builtin(name) => format!("{name} of jetlag {}", env!("CARGO_PKG_VERSION")).into_bytes(),
+        DetectorRef::Fusion(of) => [spec_text(&of.camera), spec_text(&of.lidar)].concat(),
+    }
 }
 
 fn sources(input: &Input) -> anyhow::Result<Vec<Source>> {
@@ -201,7 +211,7 @@ fn sources(input: &Input) -> anyhow::Result<Vec<Source>> {
     let detector = opening::fed(reference, made).map_err(WrongUse::because)?;
     let (fed, is_fixed) = (
         detector.program.host_tensors,
-        detector.input != ContentKind::Points,
+        detector.input == ContentKind::Image || detector.input == ContentKind::Empty,
     );
     let source = |network| Source {
         network,

@@ -114,7 +114,7 @@ fn scenario_text(name: &str, detector: &str, kind: ContentKind, source: &str, is
         ContentKind::Points => {
             "            // Made scenes; sweeps of your own: Points(\"folder\").\n            source: Synthetic(Lidar),\n"
         }
-        ContentKind::Empty => "",
+        ContentKind::Empty | ContentKind::Set => "",
     };
     let source = match source {
         "" => made.to_owned(),

@@ -34,8 +34,10 @@ pub(super) struct Answers {
     pub(super) tenant: String,
     /// The classes of its detector.
     pub(super) classes: Vec<String>,
-    /// Where its frames came from.
+    /// Where its frames came from; of sets of sensors, the LiDAR's.
     pub(super) source: SourceSpec,
+    /// Whether a camera's images are in its answers.
+    pub(super) uses_camera: bool,
     /// Its deadline, if it has one.
     pub(super) deadline: Option<Nanos>,
     /// Its measured frames, in the order of their release.
@@ -80,7 +82,8 @@ pub(super) fn read(path: &Path, tenant: Option<&str>) -> anyhow::Result<Vec<Answ
         .map(|(tenant, known)| Answers {
             tenant: tenant.name.clone(),
             classes: known.classes.clone(),
-            source: tenant.source.clone(),
+            source: tenant.source.recorded_as().clone(),
+            uses_camera: uses_camera(&tenant.source),
             deadline: tenant.deadline,
             frames: Vec::new(),
             lost: 0,
@@ -110,6 +113,15 @@ pub(super) fn read(path: &Path, tenant: Option<&str>) -> anyhow::Result<Vec<Answ
         .into());
     }
     Ok(chosen)
+}
+
+/// Whether a source has a camera of nuScenes: alone, or beside the LiDAR.
+fn uses_camera(source: &SourceSpec) -> bool {
+    match source {
+        SourceSpec::NuScenes(spec) => spec.sensor.starts_with("CAM"),
+        SourceSpec::Synchronised(_) => true,
+        _ => false,
+    }
 }
 
 /// Frames of the measurement; its warm-up and other phases are left out.

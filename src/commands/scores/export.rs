@@ -102,13 +102,13 @@ fn nuscenes(answers: &Answers, args: &ExportArgs, out: &Path) -> anyhow::Result<
     let Dataset::NuScenes(annotations) = dataset(answers, args.data.as_deref())? else {
         return Err(WrongUse("--format nuscenes is for runs on nuScenes".to_owned()).into());
     };
-    let camera = match &answers.source {
-        SourceSpec::NuScenes(spec) => crate::source::recordings::is_camera(&spec.sensor),
-        _ => false,
+    let lidar = match &answers.source {
+        SourceSpec::NuScenes(spec) => !crate::source::recordings::is_camera(&spec.sensor),
+        _ => true,
     };
     let meta = files::Meta {
-        camera,
-        lidar: !camera,
+        camera: answers.uses_camera,
+        lidar,
         ..files::Meta::default()
     };
     let samples = annotations.results(answers)?;

@@ -206,6 +206,7 @@ fn source_words(source: &SourceSpec) -> String {
         SourceSpec::NuScenes(spec) => spec.path.display().to_string(),
         SourceSpec::Kitti(spec) => spec.path.display().to_string(),
         SourceSpec::Bag(spec) => format!("the bag {}", spec.path.display()),
+        SourceSpec::Synchronised(set) => source_words(&set.lidar),
         SourceSpec::Video(_) => "a video".to_owned(),
         SourceSpec::Camera(_) => "a camera".to_owned(),
         SourceSpec::Synthetic { .. } => {

@@ -157,7 +157,7 @@ pub(super) fn picture(frame: &Frame, marks: &[Mark<'_>]) -> anyhow::Result<Pictu
             };
             above(&cloud.points, marks, View::of(far(0), far(1), ABOVE))?
         }
-        Content::Empty => {
+        Content::Empty | Content::Set(_) => {
             return Err(WrongUse("the tenant's frames have no content to draw on".to_owned()).into());
         }
     })

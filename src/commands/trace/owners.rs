@@ -130,7 +130,7 @@ mod tests {
             from: Stamp(from),
             to: Stamp(to),
             items: 1,
-            stages: [None; 8],
+            stages: [None; 9],
             started,
         }
     }

@@ -20,7 +20,7 @@ pub(super) struct Batch {
     pub(super) to: Stamp,
     /// 0 marks the end of a stream.
     pub(super) items: u64,
-    pub(super) stages: [Option<Nanos>; 8],
+    pub(super) stages: [Option<Nanos>; 9],
     /// Whether it was started and ended by number.
     pub(super) started: bool,
 }
@@ -118,7 +118,7 @@ pub(super) fn nest<'a>(ranges: &[Range], text: impl Fn(u32) -> Option<&'a str>, 
                     from: range.from,
                     to: range.to,
                     items,
-                    stages: [None; 8],
+                    stages: [None; 9],
                     started: range.started,
                 });
                 (Some((batches.len() - 1, 0)), Some(items))

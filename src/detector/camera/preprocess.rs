@@ -350,10 +350,7 @@ impl Preprocess for CameraPreprocess {
         let Content::Image(image) = frame.content() else {
             return Err(DetectorError::WrongContent {
                 wanted: ContentKind::Image,
-                found: match frame.content() {
-                    Content::Points(_) => ContentKind::Points,
-                    _ => ContentKind::Empty,
-                },
+                found: frame.content().kind(),
             });
         };
         // A slot whose device does the resize has a place for the image instead of the input.

@@ -204,7 +204,10 @@ impl CameraSpec {
                     max_shape: format.shape(),
                 }],
                 // The device writes f32.
-                first: (format.element == Element::F32).then(|| DeviceInput::Fit(block::on_device(&format))),
+                first: match format.element {
+                    Element::F32 => vec![DeviceInput::Fit(block::on_device(&format))],
+                    Element::F16 | Element::U8 => Vec::new(),
+                },
                 read_back: Vec::new(),
             },
             preprocess: Box::new(CameraPreprocess::new(format)),

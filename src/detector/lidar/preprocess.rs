@@ -150,8 +150,7 @@ impl Preprocess for PointInput {
 fn sweep(frame: &Frame) -> Result<&PointCloud, DetectorError> {
     let found = match frame.content() {
         Content::Points(cloud) => return Ok(cloud),
-        Content::Image(_) => ContentKind::Image,
-        Content::Empty => ContentKind::Empty,
+        other => other.kind(),
     };
     Err(DetectorError::WrongContent {
         wanted: ContentKind::Points,

@@ -21,7 +21,7 @@ impl Chosen {
     fn of(detector: Option<DetectorRef>) -> Self {
         let is_bare = |reference: &DetectorRef| match reference {
             DetectorRef::File(path) => is_bare_spec(path),
-            DetectorRef::Builtin(_) => false,
+            DetectorRef::Builtin(_) | DetectorRef::Fusion(_) => false,
         };
         Chosen {
             needs_no_source: detector.as_ref().is_some_and(is_bare),
@@ -38,7 +38,6 @@ fn is_bare_spec(path: &Path) -> bool {
 
 impl One<'_> {
     pub(super) fn detector(&self, r: &mut Reader) -> Chosen {
-        const BUILTIN: &[&str] = &["camera", "lidar"];
         let spot = match &self.typed.detector {
             Read::Wrong => return Chosen::default(),
             Read::Absent => {
@@ -61,7 +60,23 @@ impl One<'_> {
             DetectorFile::Network(file) => {
                 return self.network(&file.network.value, &file.network.place, &file.made, r);
             }
+            DetectorFile::Fusion(file) => return Chosen::of(self.fusion(file, r)),
         };
+        if name.ends_with(".onnx") && !name.starts_with("builtin:") {
+            return self.network(name, &spot.place, &MadeInputs::default(), r);
+        }
+        Chosen::of(self.named(name, &spot.place, "detector", r))
+    }
+
+    /// A spec, or one in the binary.
+    pub(super) fn named(
+        &self,
+        name: &str,
+        place: &Place,
+        field: &str,
+        r: &mut Reader,
+    ) -> Option<DetectorRef> {
+        const BUILTIN: &[&str] = &["camera", "lidar"];
         if let Some(name) = name.strip_prefix("builtin:") {
             if !BUILTIN.contains(&name) {
                 let kind = ProblemKind::UnknownChoice {
@@ -70,15 +85,12 @@ impl One<'_> {
                     nearest: nearest(name, BUILTIN.iter().copied()),
                     known: BUILTIN.to_vec(),
                 };
-                r.report(&spot.place, kind);
+                r.report(place, kind);
             }
-            return Chosen::of(Some(DetectorRef::Builtin(name.to_owned())));
+            return Some(DetectorRef::Builtin(name.to_owned()));
         }
-        if name.ends_with(".onnx") {
-            return self.network(name, &spot.place, &MadeInputs::default(), r);
-        }
-        let found = self.find(name, &spot.place, "detector", "detector spec", Path::is_file, r);
-        Chosen::of(found.map(DetectorRef::File))
+        self.find(name, place, field, "detector spec", Path::is_file, r)
+            .map(DetectorRef::File)
     }
 
     fn network(&self, written: &str, place: &Place, made: &MadeInputs, r: &mut Reader) -> Chosen {

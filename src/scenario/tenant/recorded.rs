@@ -6,11 +6,11 @@ use super::{MOST_MEGAPIXELS, MOST_POINTS, One};
 use crate::scenario::recorded::{RecordedFile, WhatFile};
 use crate::scenario::rules::require;
 use crate::scenario::{
-    BagSpec, KittiLayout, KittiSpec, MAX_MEGAPIXELS, MAX_POINTS, NuScenesSpec, RecordingSpec, SourceSpec,
-    StampOf,
+    BagSpec, KittiLayout, KittiSpec, MAX_MEGAPIXELS, MAX_POINTS, NuScenesSpec, RecordingSpec, Sensor,
+    SetSpec, SourceSpec, StampOf,
 };
 use crate::units::Nanos;
-use crate::written::{Read, Reader};
+use crate::written::{Read, Reader, Spot};
 
 /// The most sweeps of a frame: three seconds of a LiDAR.
 const MOST_SWEEPS: u32 = 64;
@@ -42,29 +42,41 @@ impl One<'_> {
             WhatFile::NuScenes {
                 version,
                 scenes,
-                sensor,
+                sensors,
                 sweeps,
                 keyframes,
-            } => SourceSpec::NuScenes(NuScenesSpec {
-                path: self.recording(file, "nuScenes dataset", Path::is_dir, r),
-                version: version.given().map(|spot| spot.value.clone()),
-                scenes: scenes.given().map_or_else(Vec::new, |spot| {
-                    spot.value.iter().map(|scene| scene.value.clone()).collect()
-                }),
-                sensor: sensor.value.clone(),
-                sweeps: self.at_most(sweeps, "sweeps", 1, MOST_SWEEPS, "from 1 to 64", r),
-                keyframes: keyframes.or(false),
-                common,
-            }),
+            } => {
+                let path = self.recording(file, "nuScenes dataset", Path::is_dir, r);
+                let sweeps = self.at_most(sweeps, "sweeps", 1, MOST_SWEEPS, "from 1 to 64", r);
+                let of = |sensor: &Spot<String>| {
+                    SourceSpec::NuScenes(NuScenesSpec {
+                        path: path.clone(),
+                        version: version.given().map(|spot| spot.value.clone()),
+                        scenes: scenes.given().map_or_else(Vec::new, |spot| {
+                            spot.value.iter().map(|scene| scene.value.clone()).collect()
+                        }),
+                        sensor: sensor.value.clone(),
+                        // A camera has no sweeps to put together.
+                        sweeps: if sensors.len() > 1 && sensor.value.starts_with("CAM") {
+                            1
+                        } else {
+                            sweeps
+                        },
+                        keyframes: keyframes.or(false),
+                        common,
+                    })
+                };
+                self.in_sets(sensors, of, |sensor| Some(sensor.starts_with("CAM")), r)
+            }
             WhatFile::Kitti {
                 layout,
                 sequence,
-                sensor,
+                sensors,
                 camera,
-            } => SourceSpec::Kitti(KittiSpec {
-                path: self.recording(file, "KITTI dataset", Path::is_dir, r),
-                layout: layout.value,
-                sequence: match (sequence.given(), layout.value) {
+            } => {
+                let path = self.recording(file, "KITTI dataset", Path::is_dir, r);
+                let camera = self.camera(camera, r);
+                let sequence = match (sequence.given(), layout.value) {
                     (Some(spot), _) => spot.value.clone(),
                     (None, KittiLayout::Object) => "training".to_owned(),
                     (None, KittiLayout::Odometry) => "00".to_owned(),
@@ -74,12 +86,20 @@ impl One<'_> {
                         self.contradiction(r, &layout.place, "sequence", why, advice);
                         String::new()
                     }
-                },
-                sensor: sensor.value,
-                camera: self.camera(camera, r),
-                common,
-            }),
-            WhatFile::Bag { topic, from, to, by } => {
+                };
+                let of = |sensor: &Spot<Sensor>| {
+                    SourceSpec::Kitti(KittiSpec {
+                        path: path.clone(),
+                        layout: layout.value,
+                        sequence: sequence.clone(),
+                        sensor: sensor.value,
+                        camera,
+                        common,
+                    })
+                };
+                self.in_sets(sensors, of, |sensor| Some(*sensor == Sensor::Camera), r)
+            }
+            WhatFile::Bag { topics, from, to, by } => {
                 if let (Some(to), from) = (to.given(), from.or(Nanos::ZERO))
                     && to.value <= from
                 {
@@ -89,16 +109,50 @@ impl One<'_> {
                     );
                     self.contradiction(r, &to.place, "to", why, advice);
                 }
-                SourceSpec::Bag(BagSpec {
-                    path: self.recording(file, "ROS 2 bag", Path::exists, r),
-                    topic: topic.value.clone(),
-                    from: from.or(Nanos::ZERO),
-                    to: to.given().map(|spot| spot.value),
-                    by: by.or(StampOf::Log),
-                    common,
-                })
+                let path = self.recording(file, "ROS 2 bag", Path::exists, r);
+                let of = |topic: &Spot<String>| {
+                    SourceSpec::Bag(BagSpec {
+                        path: path.clone(),
+                        topic: topic.value.clone(),
+                        from: from.or(Nanos::ZERO),
+                        to: to.given().map(|spot| spot.value),
+                        by: by.or(StampOf::Log),
+                        common,
+                    })
+                };
+                // Which topic is which shows when the bag is opened.
+                self.in_sets(topics, of, |_| None, r)
             }
         }
+    }
+
+    /// One sensor's frames; or those of two in sets, the camera's and the LiDAR's, whose order is the file's where nobody knows which
+    /// is which.
+    pub(super) fn in_sets<T>(
+        &self,
+        sensors: &[Spot<T>],
+        of: impl Fn(&Spot<T>) -> SourceSpec,
+        is_camera: impl Fn(&T) -> Option<bool>,
+        r: &mut Reader,
+    ) -> SourceSpec {
+        let [first, second] = sensors else {
+            return sensors.first().map_or(SourceSpec::Empty, of);
+        };
+        let (camera, lidar) = match (is_camera(&first.value), is_camera(&second.value)) {
+            (Some(false), Some(true)) => (second, first),
+            (Some(true), Some(false)) | (None, _) | (_, None) => (first, second),
+            _ => {
+                let why = "a set is of one camera and one LiDAR";
+                self.contradiction(r, &second.place, "source", why, "name one of each");
+                (first, second)
+            }
+        };
+        SourceSpec::Synchronised(SetSpec {
+            camera: Box::new(of(camera)),
+            lidar: Box::new(of(lidar)),
+            tolerance: self.tolerance(r),
+            queue: self.set_queue(r),
+        })
     }
 
     fn recording(

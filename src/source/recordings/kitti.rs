@@ -78,7 +78,7 @@ fn texts(folder: &Path, deep: u32, all: &mut Vec<PathBuf>) -> Result<(), SourceE
     Ok(())
 }
 
-fn open(spec: &KittiSpec) -> Result<KittiRecording, SourceError> {
+pub(super) fn open(spec: &KittiSpec) -> Result<KittiRecording, SourceError> {
     let layout = match spec.layout {
         KittiLayout::Object if spec.sequence == "testing" => Layout::Object(Split::Testing),
         KittiLayout::Object => Layout::Object(Split::Training),
@@ -96,7 +96,8 @@ fn open(spec: &KittiSpec) -> Result<KittiRecording, SourceError> {
     kitti::open(&spec.path, &layout, sensor).map_err(recording)
 }
 
-fn camera(spec: &KittiSpec) -> Camera {
+/// Which of the car's cameras is meant.
+pub(super) fn camera(spec: &KittiSpec) -> Camera {
     match spec.camera {
         0 => Camera::GreyLeft,
         1 => Camera::GreyRight,

@@ -155,6 +155,6 @@ fn copy(from: &Content, to: &mut Content) {
             *to = Content::Points(PointCloud::of(points));
             copy(from, to);
         }
-        (Content::Empty, to) => *to = Content::Empty,
+        (Content::Empty | Content::Set(_), to) => *to = Content::Empty,
     }
 }

@@ -20,7 +20,7 @@ fn a_source_yields_the_scenes_in_order_then_ends_or_begins_again() {
             match &frame.content {
                 Content::Image(image) => assert_eq!(image, &scene.render_camera()),
                 Content::Points(points) => assert_eq!(points, &scene.sweep()),
-                Content::Empty => panic!("no content"),
+                Content::Empty | Content::Set(_) => panic!("no content"),
             }
         }
         assert!(!once.acquire(&mut frame).unwrap());

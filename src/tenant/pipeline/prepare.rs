@@ -10,7 +10,7 @@ use crate::detector::Preprocess;
 use crate::record::{EndReason, Event, FrameRecord, Outcome, Stage};
 use crate::scenario::Release as Waiting;
 use crate::source::live::Ended;
-use crate::source::{Frame, Source};
+use crate::source::{Content, Frame, Source};
 use crate::tenant::PhasePlan;
 use crate::tenant::failures::{Failures, note};
 use crate::tenant::overload::Release;
@@ -83,7 +83,7 @@ impl Prepare<'_> {
             self.clock.now()
         };
         let mut record = self.line.record_of(release, started);
-        match self.make_inputs(place, release.frame, &mut record) {
+        match self.make_inputs(place, release, &mut record) {
             Ok(true) => {
                 self.failures.none();
                 Next::Frame(record)
@@ -93,13 +93,25 @@ impl Prepare<'_> {
         }
     }
 
-    /// Acquire, decode and preprocess, each stamped; `false` at the end of the source.
+    /// Waits until the set is complete. One that was complete before its turn came takes no time here.
+    fn await_set(&self, complete: Stamp) {
+        loop {
+            let now = self.clock.now();
+            if now >= complete || self.stop.load(Ordering::Relaxed) {
+                return;
+            }
+            self.clock.sleep_until(complete.min(now + STOP_CHECK));
+        }
+    }
+
+    /// Synchronise, acquire, decode and preprocess, each stamped; `false` at the end of the source.
     fn make_inputs(
         &mut self,
         place: &mut FrameSlot,
-        number: u64,
+        release: Release,
         record: &mut FrameRecord,
     ) -> Result<bool, FrameError> {
+        let number = release.frame;
         let mut mark = record.started;
         let mut lap = |clock: &dyn Clock| {
             let now = clock.now();
@@ -108,6 +120,11 @@ impl Prepare<'_> {
             Some(took)
         };
         let traced = traced(record, self.name);
+        if let Some(complete) = release.complete {
+            let _stage = traced.stage("synchronise");
+            self.await_set(complete);
+            record.stages[Stage::Synchronise as usize] = lap(self.clock);
+        }
         // A timer may take the frame again that is here already.
         let is_here = self.position.checked_sub(1) == Some(number);
         if !is_here {
@@ -126,6 +143,9 @@ impl Prepare<'_> {
             }
             record.source_index = self.frame.index;
             record.stages[Stage::Acquire as usize] = lap(self.clock);
+            if let Content::Set(set) = self.frame.content() {
+                record.skew = set.skew;
+            }
             let decoded = {
                 let _stage = traced.stage("decode");
                 self.source.decode(&mut self.frame)

@@ -6,9 +6,11 @@ use std::time::Duration;
 use jetlag::backend::gpu::{Claim, Options, SharedGpu};
 use jetlag::backend::tensorrt::{TensorRtBackend, over_plans};
 use jetlag::backend::{Backend, Slot};
+use jetlag::detector::fusion::fuse;
 use jetlag::detector::lidar::encode::CELLS;
 use jetlag::detector::{Carry, Detector, spec};
-use jetlag::scenario::{GpuUse, Graph, Preprocess, Sharing, Transfer};
+use jetlag::scenario::{Associate, GpuUse, Graph, Preprocess, Sharing, Transfer};
+use jetlag::source::synchronised::SensorSet;
 use jetlag::source::{Content, Frame, Image, PointCloud};
 use jetlag::tensor::HeapMemory;
 use nvidia_doubles::tensorrt;
@@ -23,9 +25,18 @@ struct Open {
     slot: Box<dyn Slot>,
 }
 
+/// A detector of one spec, or a fusion of two: `camera.ron + lidar.ron`.
+fn load(scene: &Scene, specs: &str) -> Detector {
+    let one = |name: &str| spec::load(&scene.path(name)).unwrap();
+    match specs.split_once(" + ") {
+        Some((camera, lidar)) => fuse(one(camera), one(lidar), Associate::default()).unwrap(),
+        None => one(specs),
+    }
+}
+
 impl Open {
     fn new(scene: &Scene, detector: &str, plans: &[&str], gpu: GpuUse) -> Self {
-        let detector = spec::load(&scene.path(detector)).unwrap();
+        let detector = load(scene, detector);
         let plans: Vec<_> = plans.iter().map(|plan| scene.path(plan)).collect();
         let program = over_plans(&detector.program, &plans).unwrap();
         let claim = Claim::default();
@@ -145,6 +156,29 @@ fn sweeps_of_any_size_come_out_as_from_the_host() {
         || {
             let plans = ["encoder.plan", "backbone.plan"];
             outputs_are_the_same("lidar.ron", &plans, &["box_preds", "cls_preds"], &sweeps());
+        },
+    );
+}
+
+/// Both networks of a fusion in one slot: each has what it has alone, and with the steps on the device both sensors' inputs are made
+/// there.
+#[test]
+fn sets_of_two_sensors_come_out_as_from_the_host() {
+    on_the_device(
+        "gpu::device_steps::slots::sets_of_two_sensors_come_out_as_from_the_host",
+        || {
+            let set = |(camera, lidar)| Frame {
+                content: Content::Set(Box::new(SensorSet {
+                    camera,
+                    lidar,
+                    ..SensorSet::default()
+                })),
+                ..Frame::default()
+            };
+            let frames: Vec<Frame> = images().into_iter().zip(sweeps()).map(set).collect();
+            let plans = ["camera.plan", "encoder.plan", "backbone.plan"];
+            let names = ["output0", "box_preds", "cls_preds"];
+            outputs_are_the_same("camera.ron + lidar.ron", &plans, &names, &frames);
         },
     );
 }

@@ -5,6 +5,7 @@
 mod gpu;
 mod made;
 mod recordings;
+mod sets;
 mod source;
 mod stored;
 mod stress;
@@ -19,6 +20,7 @@ use crate::units::Nanos;
 pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer};
 pub use made::{Fill, MadeInputs, Shapes, WrongShapes};
 pub use recordings::{BagSpec, KittiLayout, KittiSpec, NuScenesSpec, RecordingSpec, StampOf};
+pub use sets::{Associate, FusionSpec, SET_QUEUE, SetSpec, TOLERANCE};
 pub use source::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, SourceSpec};
 pub use stored::{Reading, Sensor};
 pub use stress::{Resource, Stress};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::recordings::{BagSpec, KittiSpec, NuScenesSpec};
+use super::sets::SetSpec;
 use super::stored::{Reading, Sensor};
 use super::video::{CameraSpec, VideoSpec};
 
@@ -66,6 +67,8 @@ pub enum SourceSpec {
     Video(VideoSpec),
     /// A camera, whose frames come when it has them.
     Camera(CameraSpec),
+    /// A camera and a LiDAR of one recording, in sets.
+    Synchronised(SetSpec),
     /// The synthetic world, seen by one of its sensors. Equal seeds give equal scenes at equal indices.
     Synthetic {
         /// The sensor whose frames are made.
@@ -81,6 +84,14 @@ impl SourceSpec {
     /// Whether its frames come when it has them, and cannot be asked for.
     pub fn is_live(&self) -> bool {
         matches!(self, SourceSpec::Camera(_))
+    }
+
+    /// The sensor whose frames a frame is recorded as: the LiDAR of a set, and otherwise the source itself.
+    pub fn recorded_as(&self) -> &SourceSpec {
+        match self {
+            SourceSpec::Synchronised(set) => &set.lidar,
+            other => other,
+        }
     }
 }
 

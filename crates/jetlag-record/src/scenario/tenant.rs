@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gpu::{GpuUse, Provider};
 use super::made::MadeInputs;
+use super::sets::FusionSpec;
 use super::source::SourceSpec;
 use super::stress::Stress;
 use crate::units::Nanos;
@@ -100,13 +101,15 @@ impl Default for Batch {
     }
 }
 
-/// A detector by file or by name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A detector by file or by name, or made of two.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum DetectorRef {
     /// A spec file, resolved against the scenario's folder; or a network, which runs on made inputs.
     File(PathBuf),
     /// One within the binary: `camera`, `lidar`.
     Builtin(String),
+    /// One of images and one of sweeps, over a source that has both.
+    Fusion(FusionSpec),
 }
 
 /// What executes a tenant's engines.

@@ -157,7 +157,7 @@ mod tests {
     use crate::units::Stamp;
 
     fn frame(compute: i64, submission: Option<Submission>) -> FrameRecord {
-        let mut stages = [None; 8];
+        let mut stages = [None; 9];
         stages[Stage::Compute as usize] = Some(Nanos(compute));
         FrameRecord {
             stages,

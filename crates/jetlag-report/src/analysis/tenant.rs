@@ -10,7 +10,7 @@ use super::series::{Distribution, Series};
 use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, stats};
 use super::steady;
 use super::submission;
-use super::summary::{FrameCounts, Stats, TenantSummary};
+use super::summary::{FrameCounts, Stats, Synchronised, TenantSummary};
 use super::timeline::{Misses, Timeline};
 use super::track::Tracks;
 use super::waiting::Line;
@@ -29,7 +29,10 @@ pub(super) struct Gathered {
     service: Series,
     lateness: Series,
     age: Series,
-    stages: [Series; 8],
+    skew: Series,
+    /// Sets of sensors that stayed incomplete.
+    incomplete: u64,
+    stages: [Series; 9],
     alone: Series,
     late_releases: u64,
     first_released: Option<Stamp>,
@@ -37,7 +40,7 @@ pub(super) struct Gathered {
     together: Option<PhaseRecord>,
     lost_elsewhere: u64,
     nodes: Vec<NodeRecord>,
-    /// Response, service, lateness, the stages, submission, age, and size and index of the input, in this order.
+    /// Response, service, lateness, the stages, submission, age, size and index of the input, and skew, in this order.
     timeline: Timeline<TIMED>,
     alone_timeline: Timeline<1>,
     misses: Misses,
@@ -61,12 +64,13 @@ const RESPONSE: usize = 0;
 const SERVICE: usize = 1;
 const LATENESS: usize = 2;
 const STAGES: usize = 3;
-const SUBMISSION: usize = 11;
-const AGE: usize = 12;
-const SIZE: usize = 13;
-const CONTENT: usize = 14;
+const SUBMISSION: usize = 12;
+const AGE: usize = 13;
+const SIZE: usize = 14;
+const CONTENT: usize = 15;
+const SKEW: usize = 16;
 /// How many these are.
-const TIMED: usize = 15;
+const TIMED: usize = 17;
 
 /// One tenant while the summary is computed.
 pub(super) struct Measured<'a> {
@@ -171,6 +175,7 @@ impl Gathered {
         if frame.missed() {
             self.misses.note(frame.sequence);
         }
+        self.incomplete += u64::from(frame.stayed_incomplete());
         self.late_releases += u64::from(frame.lateness > late_after);
         self.lateness.push(frame.lateness, exact);
         self.timeline.push(frame.sequence, frame.released, || kept(frame));
@@ -184,6 +189,10 @@ impl Gathered {
         let mut kept = 3 + waterfall::KEPT + self.submission.push(frame, exact);
         if let Some(age) = frame.age() {
             self.age.push(age, exact);
+            kept += 1;
+        }
+        if let Some(skew) = frame.skew {
+            self.skew.push(skew, exact);
             kept += 1;
         }
         for (series, took) in self.stages.iter_mut().zip(&frame.stages) {
@@ -289,6 +298,7 @@ impl Gathered {
             missed,
             ..
         } = self.frames;
+        let sets = synchronised(self.incomplete, offered, seconds, self.skew, &in_order(SKEW));
         let summary = TenantSummary {
             name: scenario.name.clone(),
             backend: manifest.backend.clone(),
@@ -326,6 +336,7 @@ impl Gathered {
             submission_ms,
             submitting,
             sampled: self.together.and_then(|phase| phase.sampled),
+            synchronised: sets,
             input_effect,
             batch: manifest.batch,
             throughput_items: manifest
@@ -351,6 +362,27 @@ impl Gathered {
     }
 }
 
+/// What became of sets of sensors; `None` where frames are of one sensor each.
+fn synchronised(
+    incomplete: u64,
+    offered: u64,
+    seconds: f64,
+    skew: Series,
+    in_order: &[i64],
+) -> Option<Synchronised> {
+    if incomplete == 0 && skew.count() == 0 {
+        return None;
+    }
+    let complete = offered.saturating_sub(incomplete);
+    Some(Synchronised {
+        complete,
+        incomplete,
+        incomplete_share: (offered > 0).then(|| six_decimals(incomplete as f64 / offered as f64)),
+        rate_hz: (seconds > 0.0).then(|| six_decimals(complete as f64 / seconds)),
+        skew_ms: (skew.count() > 0).then(|| of_series(skew, in_order)),
+    })
+}
+
 /// All statistics of a series, with its values in order of time for autocorrelation.
 fn of_series(series: Series, in_order: &[i64]) -> Stats {
     let times = series.finish();
@@ -371,6 +403,7 @@ fn kept(frame: &FrameRecord) -> [Option<i64>; TIMED] {
         values[AGE] = frame.age().map(|age| age.0);
         values[SIZE] = (frame.input_size > 0).then(|| frame.input_size.into());
         values[CONTENT] = i64::try_from(frame.source_index).ok();
+        values[SKEW] = frame.skew.map(|skew| skew.0);
     }
     values
 }
@@ -394,7 +427,7 @@ pub(super) fn overhead(own: Series) -> Option<Distribution> {
 
 /// Shares of the mean response time. Means add up where quantiles do not, so shares are of means: time
 /// before work began, each stage, and what is in no stage.
-fn time_share(response: &Series, service: &Series, stages: &[Series; 8]) -> Vec<(&'static str, f64)> {
+fn time_share(response: &Series, service: &Series, stages: &[Series; 9]) -> Vec<(&'static str, f64)> {
     let total = response.sum();
     if total <= 0 {
         return Vec::new();
@@ -428,7 +461,7 @@ mod tests {
     use super::*;
 
     fn frame(sequence: u64, lateness: Nanos) -> FrameRecord {
-        let mut stages = [None; 8];
+        let mut stages = [None; 9];
         stages[Stage::Acquire as usize] = Some(Nanos(3));
         stages[Stage::Compute as usize] = Some(Nanos(5));
         FrameRecord {

@@ -107,7 +107,7 @@ impl Nesting {
 mod tests {
     use super::*;
 
-    fn frame(stages: [Option<i64>; 8], finished: i64) -> FrameRecord {
+    fn frame(stages: [Option<i64>; 9], finished: i64) -> FrameRecord {
         FrameRecord {
             started: Stamp(100),
             stages: stages.map(|took| took.map(Nanos)),

@@ -435,7 +435,7 @@ mod tests {
             let mut gatherer = Gatherer::default();
             // A frame without copies comes first, and one last.
             for with in [&[][..], copies, &[]] {
-                let mut stages = [None; 8];
+                let mut stages = [None; 9];
                 stages[Stage::Compute as usize] = Some(Nanos(4_000_000));
                 with.iter()
                     .for_each(|&stage| stages[stage as usize] = Some(Nanos(250_000)));

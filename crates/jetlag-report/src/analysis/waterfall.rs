@@ -12,13 +12,14 @@ use super::timeline::Timeline;
 use crate::record::{FrameRecord, Stage};
 use crate::units::Nanos;
 
-/// Number of parts: lateness, wait, eight stages, wakeup.
+/// Number of parts: lateness, wait, nine stages, wakeup.
 pub(super) const PARTS: usize = Stage::ALL.len() + 3;
 
 /// Their names, in the order of a frame's response.
 pub(super) const NAMES: [&str; PARTS] = [
     "lateness",
     "wait",
+    "synchronise",
     "acquire",
     "decode",
     "preprocess",
@@ -38,8 +39,17 @@ const WAKEUP: usize = PARTS - 2;
 /// A frame's parts; they add up to its response time, whatever its record says.
 #[inline]
 pub(super) fn parts_of(frame: &FrameRecord) -> [Option<i64>; PARTS] {
-    let [acquire, decode, preprocess, h2d, queue, compute, d2h, postprocess] =
-        frame.stages.map(|stage| stage.map(|took| took.0));
+    let [
+        synchronise,
+        acquire,
+        decode,
+        preprocess,
+        h2d,
+        queue,
+        compute,
+        d2h,
+        postprocess,
+    ] = frame.stages.map(|stage| stage.map(|took| took.0));
     // Timestamps of a damaged file may be absurd: wrap, so that the parts still add up.
     let staged = frame
         .stages
@@ -51,6 +61,7 @@ pub(super) fn parts_of(frame: &FrameRecord) -> [Option<i64>; PARTS] {
     [
         Some(frame.lateness.0),
         Some(queueing.wrapping_sub(frame.lateness.0)),
+        synchronise,
         acquire,
         decode,
         preprocess,
@@ -91,7 +102,7 @@ impl WaterfallSeries {
     }
 
     /// The waterfall, from each stage's sum and p99.
-    pub(super) fn finish(mut self, stages: &[(i128, Option<f64>); 8]) -> Waterfall {
+    pub(super) fn finish(mut self, stages: &[(i128, Option<f64>); 9]) -> Waterfall {
         let count = self.wait.count();
         if count == 0 {
             return Waterfall::default();
@@ -201,7 +212,7 @@ mod tests {
 
     use crate::units::Stamp;
 
-    fn frame(sequence: u64, lateness: i64, wait: i64, stages: [Option<i64>; 8], wakeup: i64) -> FrameRecord {
+    fn frame(sequence: u64, lateness: i64, wait: i64, stages: [Option<i64>; 9], wakeup: i64) -> FrameRecord {
         let released = Stamp(sequence as i64 * 1_000_000);
         let started = released + Nanos(lateness + wait);
         let staged: i64 = stages.iter().flatten().sum();
@@ -216,7 +227,7 @@ mod tests {
 
     fn waterfall(frames: &[FrameRecord]) -> Waterfall {
         let mut gathered = WaterfallSeries::default();
-        let mut stages: [Series; 8] = Default::default();
+        let mut stages: [Series; 9] = Default::default();
         for frame in frames {
             gathered.push(frame, true);
             for (series, took) in stages.iter_mut().zip(frame.stages) {
@@ -239,7 +250,7 @@ mod tests {
     fn the_slowest_frames_are_explained_by_the_part_that_grew_and_not_by_the_largest() {
         let frames: Vec<FrameRecord> = (0..1000)
             .map(|n| {
-                let mut stages = [None; 8];
+                let mut stages = [None; 9];
                 stages[COMPUTE] = Some(10_000_000);
                 let wait = if n % 100 == 7 { 4_000_000 } else { 0 };
                 frame(n, 50_000, wait, stages, 200_000)
@@ -265,7 +276,7 @@ mod tests {
 
     #[test]
     fn too_few_frames_have_means_and_no_slowest_hundredth() {
-        let frames: Vec<FrameRecord> = (0..100).map(|n| frame(n, 0, 0, [Some(5); 8], 1)).collect();
+        let frames: Vec<FrameRecord> = (0..100).map(|n| frame(n, 0, 0, [Some(5); 9], 1)).collect();
         let found = waterfall(&frames);
         assert_eq!(found.slowest, None);
         assert!(
@@ -319,7 +330,7 @@ mod tests {
     #[test]
     fn parts_that_come_to_nothing_have_no_share() {
         // A damaged file: stages that took longer than the frame that they are of.
-        let mut stages = [None; 8];
+        let mut stages = [None; 9];
         stages[COMPUTE] = Some(10);
         let found = waterfall(&[frame(0, 5, 0, stages, -15); 3]);
         assert_eq!(found.parts.len(), 3, "{found:?}");

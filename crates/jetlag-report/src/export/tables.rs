@@ -106,6 +106,8 @@ pub const TABLES: [Table; 7] = [
             column("input_size", ValueKind::Count),
             maybe("captured_ns", ValueKind::Int),
             maybe("age_ns", ValueKind::Int),
+            maybe("synchronise_ns", ValueKind::Int),
+            maybe("skew_ns", ValueKind::Int),
         ],
     },
     Table {
@@ -438,7 +440,9 @@ fn frame<'a>(frame: &'a FrameRecord, tenant: &'a str) -> Vec<Cell<'a>> {
         ns(frame.queueing()),
         ns(frame.lateness),
     ];
-    row.extend(frame.stages.map(|took| if_known(took, ns)));
+    // Synchronising came later, and stands at the end.
+    let [synchronise, stages @ ..] = frame.stages;
+    row.extend(stages.map(|took| if_known(took, ns)));
     row.extend([
         if_known(frame.deadline, ns),
         Cell::Flag(frame.missed()),
@@ -446,6 +450,8 @@ fn frame<'a>(frame: &'a FrameRecord, tenant: &'a str) -> Vec<Cell<'a>> {
         Cell::Count(frame.input_size.into()),
         if_known(frame.captured, |at| Cell::Int(at.0)),
         if_known(frame.age(), ns),
+        if_known(synchronise, ns),
+        if_known(frame.skew, ns),
     ]);
     row
 }

@@ -7,7 +7,7 @@ use crate::analysis::summary::{SlowFrame, Summary, TenantSummary};
 use crate::digits::range;
 use crate::text::nodes::{drivers, of_submission};
 use crate::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short, short_beside};
-use crate::text::waterfall::{sampled, sentence};
+use crate::text::waterfall::{sampled, sentence, synchronised};
 
 /// Layers shown of a tenant; JSON has all.
 const MOST_LAYERS: usize = 25;
@@ -278,6 +278,18 @@ fn waterfall(number: usize, tenant: &TenantSummary, unit: TimeUnit) -> Table {
         ];
         row.extend(slowest.then(|| cell("")));
         row.push(cell(sampled(tenant).unwrap_or_default()).class("dim"));
+        table.row(row);
+    }
+    if let Some(sets) = &tenant.synchronised {
+        let skew = sets.skew_ms.as_ref();
+        let mut row = vec![
+            cell("skew of the sensors in a set").class("dim"),
+            total(skew.and_then(|skew| skew.mean)),
+            cell(""),
+            total(skew.and_then(|skew| skew.p99)),
+        ];
+        row.extend(slowest.then(|| cell("")));
+        row.push(cell(synchronised(sets)).class("dim"));
         table.row(row);
     }
     table

@@ -4,7 +4,7 @@ use super::number::{TimeUnit, or_unknown, percent};
 use super::{bar, dim, heading, name_of, plain, wrapped};
 use crate::Style;
 use crate::analysis::Summary;
-use crate::analysis::summary::{Part, TenantSummary};
+use crate::analysis::summary::{Part, Stats, Synchronised, TenantSummary};
 use crate::table::{Align, Grid, Ink};
 
 /// The section; empty where no tenant's time has parts.
@@ -80,6 +80,21 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
             ));
             grid.row(row);
         }
+        if let Some(sets) = &tenant.synchronised {
+            let skew = |figure: fn(&Stats) -> Option<f64>| sets.skew_ms.as_ref().and_then(figure);
+            let mut row = vec![
+                plain(""),
+                dim("skew of the sensors"),
+                dim(or_unknown(skew(|skew| skew.mean), |ms| unit.show(ms))),
+                plain(""),
+                dim(or_unknown(skew(|skew| skew.p99), |ms| unit.show(ms))),
+            ];
+            if slowest {
+                row.push(plain(""));
+            }
+            row.push(dim(synchronised(sets)));
+            grid.row(row);
+        }
         if let Some(submission) = &tenant.submission_ms {
             let share = tenant.submitting.and_then(|submitting| submitting.share.p50);
             let mut row = vec![
@@ -105,6 +120,17 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         }
     }
     text
+}
+
+/// What became of sets of sensors.
+pub(crate) fn synchronised(sets: &Synchronised) -> String {
+    let all = sets.complete.saturating_add(sets.incomplete);
+    format!(
+        "{} complete sets/s; {} of {all} ({}) stayed incomplete",
+        or_unknown(sets.rate_hz, |hz| format!("{hz:.1}")),
+        sets.incomplete,
+        or_unknown(sets.incomplete_share, percent),
+    )
 }
 
 /// What a timer made of the frames that came.

@@ -55,7 +55,7 @@ impl LidarSpec {
                 engines,
                 steps,
                 host_tensors,
-                first,
+                first: first.into_iter().collect(),
                 read_back,
             },
             preprocess,

@@ -181,7 +181,7 @@ impl Recorded {
         [released, started, finished]: [i64; 3],
         (pre, post): (i64, i64),
     ) {
-        let mut stages = [None; 8];
+        let mut stages = [None; 9];
         stages[Stage::Preprocess as usize] = (pre > 0).then_some(Nanos(pre));
         stages[Stage::Postprocess as usize] = (post > 0).then_some(Nanos(post));
         self.phase.frames.push(FrameRecord {

@@ -243,7 +243,7 @@ impl TenantProcess {
             first,
             items: 0,
             frame: FrameRecord {
-                stages: [None; 8],
+                stages: [None; 9],
                 batch: None,
                 ..*frame
             },
@@ -456,7 +456,7 @@ mod tests {
         for (on_gpu, batch, run) in [(true, 4.5, 13.5), (false, 0.0, 0.0)] {
             let mut gathered = nothing_yet(on_gpu);
             for n in 0..3 {
-                let mut stages = [None; 8];
+                let mut stages = [None; 9];
                 for (stage, us) in [
                     (Stage::Preprocess, 1_000),
                     (Stage::H2d, 250),

@@ -36,7 +36,7 @@ pub(super) struct Fed {
     pub(super) response: i64,
     pub(super) service: i64,
     /// As [`Stage::ALL`].
-    pub(super) stages: [Option<i64>; 8],
+    pub(super) stages: [Option<i64>; 9],
 }
 
 /// The effect over frames in order of time; `None` where nothing was fed.
@@ -98,6 +98,8 @@ fn counted(source: &SourceSpec) -> Option<Counted> {
         SourceSpec::Points { .. } => Some(Counted::Points),
         SourceSpec::Synthetic { sensor, .. } => Some(of(*sensor)),
         SourceSpec::Kitti(spec) => Some(of(spec.sensor)),
+        // The points of its sweep; images of one camera have one size.
+        SourceSpec::Synchronised(set) => counted(&set.lidar),
         SourceSpec::NuScenes(spec) if spec.sensor.starts_with("CAM") => Some(Counted::Pixels),
         SourceSpec::NuScenes(_) => Some(Counted::Points),
         SourceSpec::Bag(_) | SourceSpec::Empty => None,

@@ -37,7 +37,7 @@ impl Drive {
                 let ms = (sizes[input] - 30_000.0) / 1e3 * self.ms_per_1000;
                 let compute = ((15.0 + self.noise_ms * normal()) * 1e6) as i64;
                 let postprocess = ((5.0 + ms) * 1e6) as i64;
-                let mut stages = [None; 8];
+                let mut stages = [None; 9];
                 stages[Stage::Compute as usize] = Some(compute);
                 stages[Stage::Postprocess as usize] = Some(postprocess);
                 Fed {

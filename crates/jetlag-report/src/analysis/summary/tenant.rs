@@ -82,6 +82,9 @@ pub struct TenantSummary {
     pub age_ms: Option<Stats>,
     /// What a timer that takes the newest frame made of the frames that came; `None` for other arrivals.
     pub sampled: Option<Sampled>,
+    /// What became of sets of sensors; absent where frames are of one sensor each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synchronised: Option<Synchronised>,
     /// How its times go with the size of its input; `None` where no size is recorded.
     pub input_effect: Option<InputEffect>,
     /// Items of a frame, of a bare network with a batch; absent for others.
@@ -93,6 +96,21 @@ pub struct TenantSummary {
     /// How it failed; absent of a tenant that did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<Failure>,
+}
+
+/// Frames that are sets of several sensors.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Synchronised {
+    /// Sets that became complete, whatever came of them then.
+    pub complete: u64,
+    /// Sets that were given up because a sensor's frame did not come within the tolerance; they are among the dropped frames.
+    pub incomplete: u64,
+    /// Those of all sets; `None` where there were none.
+    pub incomplete_share: Option<f64>,
+    /// Complete sets per second of measured time.
+    pub rate_hz: Option<f64>,
+    /// How far apart the captures of a completed set lie, in the recording's time; `None` without completed sets.
+    pub skew_ms: Option<Stats>,
 }
 
 /// What a node's time is the time of.

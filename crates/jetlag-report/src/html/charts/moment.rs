@@ -63,7 +63,7 @@ impl Look {
         match stage {
             Stage::Compute => Look::Compute,
             Stage::H2d | Stage::D2h => Look::Copy,
-            Stage::Queue => Look::Rest,
+            Stage::Queue | Stage::Synchronise => Look::Rest,
             Stage::Acquire | Stage::Decode | Stage::Preprocess | Stage::Postprocess => Look::Host,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Numbers are LEB128: seven bits a byte, least first. Those that may be negative are zigzag-coded (0, −1, 1, −2, …). Times are in
 //! ticks of 100 ns. A frame is: its release after the one before, its number after the one before less one, its flags (two bits
-//! outcome, one bit missed, then its lane), its wait, its service, one byte with a bit for each stage that it has, and those stages'
+//! outcome, one bit missed, then its lane), its wait, its service, a number with a bit for each stage that it has, and those stages'
 //! times. A reading is the time after the one before in microseconds, and the change of its value in tenths.
 
 use serde::Serialize;
@@ -139,9 +139,12 @@ fn frames(course: &Course, tenant: usize) -> (usize, String) {
         unsigned(&mut bytes, ticks(frame.queueing()));
         unsigned(&mut bytes, ticks(frame.service()));
         let has = frame.stages.iter().enumerate();
-        bytes.push(has.fold(0, |bits, (place, stage)| {
-            bits | u8::from(stage.is_some()) << place
-        }));
+        unsigned(
+            &mut bytes,
+            has.fold(0, |bits, (place, stage)| {
+                bits | u64::from(stage.is_some()) << place
+            }),
+        );
         for took in frame.stages.iter().flatten() {
             unsigned(&mut bytes, ticks(*took));
         }

@@ -1,0 +1,187 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const MS: i64 = 1_000_000;
+
+fn at_once(ms: impl IntoIterator<Item = i64>) -> Vec<FrameTime> {
+    let frame = |ms: i64| FrameTime {
+        captured: Nanos(ms * MS),
+        came: Nanos(ms * MS),
+    };
+    ms.into_iter().map(frame).collect()
+}
+
+fn pairs(of: &Matched) -> Vec<(usize, usize)> {
+    of.sets.iter().map(|set| (set.frames[0], set.frames[1])).collect()
+}
+
+#[test]
+fn a_set_opens_with_its_first_frame_and_is_complete_with_its_last() {
+    let (camera, lidar) = (at_once([0, 100, 200]), at_once([20, 95, 230]));
+    let found = matched(&[&camera, &lidar], Nanos(50 * MS), 10);
+    assert_eq!(pairs(&found), [(0, 0), (1, 1), (2, 2)]);
+    let times: Vec<(i64, i64, i64)> = found
+        .sets
+        .iter()
+        .map(|set| (set.opened.0 / MS, set.complete.0 / MS, set.skew.0 / MS))
+        .collect();
+    assert_eq!(times, [(0, 20, 20), (95, 100, 5), (200, 230, 30)]);
+    assert!(found.incomplete.is_empty());
+}
+
+#[test]
+fn surplus_frames_of_a_faster_sensor_are_no_incomplete_sets() {
+    // As nuScenes has it: 12 images and 20 sweeps a second.
+    let camera = at_once((0..120).map(|n| n * 1000 / 12));
+    let lidar = at_once((0..200).map(|n| n * 50));
+    let found = matched(&[&camera, &lidar], Nanos(50 * MS), 10);
+    assert_eq!(found.sets.len(), 120);
+    assert_eq!((found.incomplete.len(), found.surplus), (0, 80));
+}
+
+#[test]
+fn a_sensor_that_misses_frames_leaves_sets_incomplete() {
+    let camera = at_once((0..100).filter(|n| n % 4 != 3).map(|n| n * 100));
+    let lidar = at_once((0..100).map(|n| n * 100 + 10));
+    let found = matched(&[&camera, &lidar], Nanos(50 * MS), 10);
+    assert_eq!(found.sets.len(), 75);
+    // The last one came after the camera's last image, within the tolerance of nothing.
+    let times: Vec<i64> = found.incomplete.iter().map(|at| at.0 / MS).collect();
+    assert_eq!(times, (0..24).map(|n| n * 400 + 310).collect::<Vec<_>>());
+    assert_eq!(found.surplus, 0);
+}
+
+#[test]
+fn sensors_that_are_too_far_apart_make_one_incomplete_set_a_period() {
+    let camera = at_once((0..50).map(|n| n * 100));
+    let lidar = at_once((0..50).map(|n| n * 100 + 40));
+    let found = matched(&[&camera, &lidar], Nanos(20 * MS), 10);
+    assert!(found.sets.is_empty());
+    // But for the first image and the last sweep, which are alone in time.
+    assert_eq!((found.incomplete.len(), found.surplus), (49, 49));
+    assert_eq!(nearest(&camera, &lidar), Some(Nanos(40 * MS)));
+    assert_eq!(nearest(&camera, &[]), None);
+}
+
+#[test]
+fn a_queue_forgets_what_waited_too_long_for_a_late_sensor() {
+    let lidar: Vec<FrameTime> = at_once((0..6).map(|n| n * 10));
+    // Captured beside the first sweep, and 60 ms on its way.
+    let camera = [FrameTime {
+        captured: Nanos::ZERO,
+        came: Nanos(60 * MS),
+    }];
+    let deep = matched(&[&camera, &lidar], Nanos(5 * MS), 10);
+    assert_eq!(pairs(&deep), [(0, 0)]);
+    assert_eq!(
+        (deep.sets[0].skew, deep.sets[0].complete),
+        (Nanos::ZERO, Nanos(60 * MS))
+    );
+    assert!(matched(&[&camera, &lidar], Nanos(5 * MS), 3).sets.is_empty());
+}
+
+#[test]
+fn three_sensors_make_a_set_when_the_last_has_come() {
+    let (front, back, lidar) = (at_once([0, 100]), at_once([30, 130]), at_once([45, 170]));
+    let found = matched(&[&front, &back, &lidar], Nanos(50 * MS), 10);
+    assert_eq!(found.sets.len(), 1);
+    assert_eq!(found.sets[0].frames, [0, 0, 0]);
+    assert_eq!(found.sets[0].skew, Nanos(45 * MS));
+    // The second one spans 70 ms.
+    assert_eq!(found.incomplete.len(), 1);
+}
+
+fn times() -> impl Strategy<Value = Vec<FrameTime>> {
+    let gap = (1i64..200, 0i64..30);
+    proptest::collection::vec(gap, 0..60).prop_map(|gaps| {
+        let mut at = 0;
+        let mut latest = 0;
+        gaps.into_iter()
+            .map(|(gap, delay)| {
+                at += gap;
+                latest = latest.max(at + delay);
+                FrameTime {
+                    captured: Nanos(at * MS),
+                    came: Nanos(latest * MS),
+                }
+            })
+            .collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_set_is_within_the_tolerance_and_sets_go_forward(
+        sensors in proptest::collection::vec(times(), 1..4),
+        tolerance in 1i64..150,
+        queue in 1usize..12,
+    ) {
+        let sensors: Vec<&[FrameTime]> = sensors.iter().map(Vec::as_slice).collect();
+        let found = matched(&sensors, Nanos(tolerance * MS), queue);
+        for set in &found.sets {
+            let of = |of: fn(&FrameTime) -> Nanos| -> Vec<Nanos> {
+                set.frames.iter().zip(&sensors).map(|(at, frames)| of(&frames[*at])).collect()
+            };
+            let (captured, came) = (of(|frame| frame.captured), of(|frame| frame.came));
+            prop_assert_eq!(set.skew, *captured.iter().max().unwrap() - *captured.iter().min().unwrap());
+            prop_assert!(set.skew <= Nanos(tolerance * MS));
+            prop_assert_eq!(set.opened, *came.iter().min().unwrap());
+            prop_assert_eq!(set.complete, *came.iter().max().unwrap());
+        }
+        for pair in found.sets.windows(2) {
+            prop_assert!(pair[0].complete <= pair[1].complete);
+            prop_assert!(pair[0].opened <= pair[1].opened);
+            for (before, after) in pair[0].frames.iter().zip(&pair[1].frames) {
+                prop_assert!(before < after, "a frame is in one set only, and sets go forward");
+            }
+        }
+        prop_assert!(found.incomplete.is_sorted());
+        let frames: usize = sensors.iter().map(|frames| frames.len()).sum();
+        let in_sets = found.sets.len() * sensors.len();
+        prop_assert!(in_sets + found.incomplete.len() + found.surplus <= frames);
+    }
+
+    #[test]
+    fn two_sensors_are_matched_as_the_definition_says(one in times(), other in times(), tolerance in 1i64..150) {
+        let sensors: [&[FrameTime]; 2] = [&one, &other];
+        let found = matched(&sensors, Nanos(tolerance * MS), 10);
+        prop_assert_eq!(pairs(&found), by_definition(sensors, tolerance * MS));
+    }
+}
+
+/// Two sensors with queues of ten, written anew: when a frame comes, its nearest partner that waits.
+fn by_definition(sensors: [&[FrameTime]; 2], tolerance: i64) -> Vec<(usize, usize)> {
+    let mut coming: Vec<(i64, usize, usize)> = Vec::new();
+    for (sensor, frames) in sensors.iter().enumerate() {
+        for (number, frame) in frames.iter().enumerate() {
+            coming.push((frame.came.0, sensor, number));
+        }
+    }
+    coming.sort_unstable();
+    let mut queues = [Vec::new(), Vec::new()];
+    let mut all = Vec::new();
+    for (_, sensor, number) in coming {
+        queues[sensor].push(number);
+        if queues[sensor].len() > 10 {
+            queues[sensor].remove(0);
+        }
+        let own = sensors[sensor][number].captured.0;
+        let gap = |other: usize| (sensors[1 - sensor][other].captured.0 - own).abs();
+        let mut best: Option<usize> = None;
+        for &other in &queues[1 - sensor] {
+            if gap(other) <= tolerance && best.is_none_or(|best| gap(other) < gap(best)) {
+                best = Some(other);
+            }
+        }
+        if let Some(partner) = best {
+            queues[sensor].retain(|n| *n > number);
+            queues[1 - sensor].retain(|n| *n > partner);
+            all.push(match sensor {
+                0 => (number, partner),
+                _ => (partner, number),
+            });
+        }
+    }
+    all
+}

@@ -1,0 +1,150 @@
+use super::*;
+use crate::scenario::Sensor as Kind;
+use crate::source::synthetic::{SyntheticSource, calibration};
+
+/// Made scenes at 10 Hz for both sensors, with the times of the LiDAR moved.
+struct Moved {
+    inner: SyntheticSource,
+    timeline: Option<Timeline>,
+}
+
+impl Moved {
+    fn of(kind: Kind, scenes: usize, repeats: bool, times: Option<Vec<i64>>) -> Box<dyn Source> {
+        let times = times.map(|times| Timeline::of_captures(times.into_iter().map(Nanos::from_millis)));
+        Box::new(Moved {
+            inner: SyntheticSource::open(kind, 5, scenes, repeats),
+            timeline: times,
+        })
+    }
+}
+
+impl Source for Moved {
+    fn info(&self) -> SourceInfo {
+        self.inner.info()
+    }
+    fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {
+        self.inner.acquire(frame)
+    }
+    fn skip(&mut self, frames: u64) -> Result<(), SourceError> {
+        self.inner.skip(frames)
+    }
+    fn rewind(&mut self) -> Result<(), SourceError> {
+        self.inner.rewind()
+    }
+    fn timeline(&self) -> Option<&Timeline> {
+        self.timeline.as_ref()
+    }
+}
+
+fn open(
+    camera: Option<Vec<i64>>,
+    lidar: Option<Vec<i64>>,
+    scenes: [usize; 2],
+    repeats: bool,
+) -> Result<Synchronised, SourceError> {
+    let known = Arc::new(calibration());
+    Synchronised::open(
+        Moved::of(Kind::Camera, scenes[0], repeats, camera),
+        Moved::of(Kind::Lidar, scenes[1], repeats, lidar),
+        scenes,
+        repeats,
+        Rules {
+            tolerance: Nanos::from_millis(50),
+            queue: 10,
+        },
+        Box::new(move |_, _| Some(Arc::clone(&known))),
+    )
+}
+
+fn numbers(source: &mut Synchronised, count: usize) -> Vec<(u64, u64)> {
+    let mut frame = Frame::default();
+    let mut all = Vec::new();
+    for _ in 0..count {
+        if !source.acquire(&mut frame).unwrap() {
+            break;
+        }
+        source.decode(&mut frame).unwrap();
+        let Content::Set(set) = frame.content() else {
+            panic!("no set")
+        };
+        assert_eq!(frame.index, set.lidar.index);
+        assert!(matches!(set.camera.content(), Content::Image(_)));
+        assert!(matches!(set.lidar.content(), Content::Points(_)));
+        assert!(set.calibration.is_some());
+        all.push((set.camera.index, set.lidar.index));
+    }
+    all
+}
+
+#[test]
+fn sets_have_the_frames_that_belong_together_in_every_lap() {
+    let camera = Some(vec![0, 100, 200]);
+    let lidar = Some(vec![10, 60, 110, 160, 210]);
+    let mut source = open(camera, lidar, [3, 5], true).unwrap();
+    let lap = [(0, 0), (1, 1), (2, 3)];
+    let lap = match numbers(&mut source, 3) {
+        found if found == lap => lap,
+        found => [found[0], found[1], found[2]],
+    };
+    // Whichever sweeps they are, they come again.
+    assert_eq!(numbers(&mut source, 6), [lap, lap].concat());
+    source.skip(1).unwrap();
+    assert_eq!(numbers(&mut source, 3), [lap[1], lap[2], lap[0]]);
+    source.skip(4).unwrap();
+    assert_eq!(numbers(&mut source, 1), [lap[2]]);
+    source.rewind().unwrap();
+    assert_eq!(numbers(&mut source, 3), lap);
+}
+
+#[test]
+fn a_source_that_ends_ends_after_its_last_set() {
+    let mut source = open(Some(vec![0, 100]), Some(vec![20, 120]), [2, 2], false).unwrap();
+    assert_eq!(source.info().frames, Some(2));
+    assert_eq!(numbers(&mut source, 5), [(0, 0), (1, 1)]);
+    let timeline = source.timeline().unwrap();
+    let time = timeline.at(0).unwrap();
+    assert_eq!((time.came, time.captured), (Nanos::ZERO, Nanos::from_millis(20)));
+    assert_eq!(timeline.complete(0), Some(Nanos::from_millis(20)));
+}
+
+#[test]
+fn frames_without_times_belong_together_by_their_number() {
+    let mut source = open(None, None, [2, 2], false).unwrap();
+    assert_eq!(numbers(&mut source, 3), [(0, 0), (1, 1)]);
+    assert!(source.timeline().is_none());
+    let error = open(None, None, [2, 3], false).err().unwrap().to_string();
+    assert!(error.contains("not as many frames"), "{error}");
+}
+
+#[test]
+fn sensors_that_make_no_sets_are_refused_in_a_sentence() {
+    let said = |camera: Vec<i64>, lidar: Vec<i64>| {
+        let lengths = [camera.len(), lidar.len()];
+        open(Some(camera), Some(lidar), lengths, true)
+            .err()
+            .unwrap()
+            .to_string()
+    };
+    let error = said(vec![0, 100], vec![5_000, 5_100]);
+    assert!(error.contains("never at the same time"), "{error}");
+    let error = said(vec![0, 200, 400], vec![100, 300, 500]);
+    assert!(
+        error.contains("at least 100ms apart") || error.contains("100"),
+        "{error}"
+    );
+    assert!(error.contains("raise it"), "{error}");
+    let known = Arc::new(calibration());
+    let turned = Synchronised::open(
+        Moved::of(Kind::Lidar, 1, true, None),
+        Moved::of(Kind::Camera, 1, true, None),
+        [1, 1],
+        true,
+        Rules {
+            tolerance: Nanos(1),
+            queue: 1,
+        },
+        Box::new(move |_, _| Some(Arc::clone(&known))),
+    );
+    let error = turned.err().unwrap().to_string();
+    assert!(error.contains("name the camera first"), "{error}");
+}
