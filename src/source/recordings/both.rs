@@ -74,7 +74,7 @@ pub(super) fn kitti(camera: &KittiSpec, lidar: &KittiSpec) -> Result<Both, Sourc
     let calibration = move |image: usize, _| {
         let of = &images.get(image)?.calibration;
         let [one, two, three, _] = of.lidar_to_camera?;
-        let projection: Affine = *of.projections.get(number)?;
+        let projection: Affine = (*of.projections.get(number)?)?;
         Some(Arc::new(Calibration {
             projection,
             rectification: of.rectification,
