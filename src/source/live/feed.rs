@@ -288,6 +288,7 @@ mod tests {
             due: Stamp(0),
             frame: number,
             captured: None,
+            complete: None,
             lateness: Nanos::ZERO,
         }
     }
