@@ -247,7 +247,8 @@ fn simulated_sets_wait_as_long_as_their_sensors_are_apart() {
     let output = run_of(folder, tenant, "clock: Virtual,");
     let told = summary(&output);
     let (frames, _) = recorded(folder);
-    let (dropped, done): (Vec<&FrameRecord>, Vec<&FrameRecord>) = frames.iter().partition(|frame| frame.stayed_incomplete());
+    let (dropped, done): (Vec<&FrameRecord>, Vec<&FrameRecord>) =
+        frames.iter().partition(|frame| frame.stayed_incomplete());
     assert!(!dropped.is_empty() && !done.is_empty(), "{}", stderr(&output));
     for frame in &done {
         assert_eq!(frame.outcome, Outcome::Completed);

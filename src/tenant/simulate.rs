@@ -485,7 +485,8 @@ mod tests {
     fn a_set_waits_for_its_last_sensor_and_one_that_stays_incomplete_is_dropped() {
         let all = frames(&[sets(5)], 1.0, 8_000);
         assert_eq!(all.len(), 80);
-        let (dropped, done): (Vec<&FrameRecord>, Vec<&FrameRecord>) = all.iter().partition(|frame| frame.stayed_incomplete());
+        let (dropped, done): (Vec<&FrameRecord>, Vec<&FrameRecord>) =
+            all.iter().partition(|frame| frame.stayed_incomplete());
         assert_eq!((dropped.len(), done.len()), (20, 60));
         for frame in done {
             assert_eq!(frame.outcome, Outcome::Completed);

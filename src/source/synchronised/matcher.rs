@@ -189,7 +189,11 @@ fn alone(
 /// The earliest and the latest capture of a set.
 fn span(sensors: &[&[FrameTime]], set: &Set) -> Option<(Nanos, Nanos)> {
     let frames = set.frames.iter().zip(sensors);
-    let captures = || frames.clone().filter_map(|(number, of)| Some(of.get(*number)?.captured));
+    let captures = || {
+        frames
+            .clone()
+            .filter_map(|(number, of)| Some(of.get(*number)?.captured))
+    };
     Some((captures().min()?, captures().max()?))
 }
 
