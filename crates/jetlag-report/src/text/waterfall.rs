@@ -92,7 +92,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
             if slowest {
                 row.push(plain(""));
             }
-            row.push(dim(synchronised(sets)));
+            row.push(plain(""));
             grid.row(row);
         }
         if let Some(submission) = &tenant.submission_ms {
@@ -117,6 +117,12 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     for tenant in told().filter(|tenant| tenant.waterfall.parts.len() > 1) {
         for line in wrapped(&sentence(tenant, unit), usize::from(style.width.max(60)) - 2) {
             text.push_str(&format!("  {line}\n"));
+        }
+    }
+    // A line of its own: the last column is left out where the screen is narrow.
+    for tenant in told() {
+        if let Some(sets) = &tenant.synchronised {
+            text.push_str(&format!("  {}: {}\n", tenant.name, synchronised(sets)));
         }
     }
     text
