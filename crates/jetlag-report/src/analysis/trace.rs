@@ -123,7 +123,17 @@ mod tests {
 
     #[test]
     fn stages_lie_end_to_end_and_postprocessing_ends_with_the_frame() {
-        let measured = [Some(5), None, Some(10), None, None, Some(40), None, Some(20)];
+        let measured = [
+            None,
+            Some(5),
+            None,
+            Some(10),
+            None,
+            None,
+            Some(40),
+            None,
+            Some(20),
+        ];
         let of = frame(measured, 200);
         assert_eq!(
             laid(&of),
@@ -138,7 +148,7 @@ mod tests {
 
     #[test]
     fn stages_that_claim_more_than_the_frame_took_end_with_it() {
-        let measured = [Some(80), None, None, None, None, Some(80), None, Some(20)];
+        let measured = [None, Some(80), None, None, None, None, Some(80), None, Some(20)];
         let of = frame(measured, 150);
         let spans = laid(&of);
         assert_eq!(spans[1], ("compute", 150, 150));

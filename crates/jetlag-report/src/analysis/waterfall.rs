@@ -294,7 +294,7 @@ mod tests {
             0u64..5_000,
             -1_000i64..5_000_000,
             -1_000i64..50_000_000,
-            proptest::array::uniform8(stage),
+            proptest::array::uniform9(stage),
             -1_000_000i64..9_000_000,
         )
             .prop_map(|(sequence, lateness, wait, stages, wakeup)| {
