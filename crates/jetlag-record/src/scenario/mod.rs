@@ -20,12 +20,12 @@ use crate::units::Nanos;
 pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer};
 pub use made::{Fill, MadeInputs, Shapes, WrongShapes};
 pub use recordings::{BagSpec, KittiLayout, KittiSpec, NuScenesSpec, RecordingSpec, StampOf};
-pub use sets::{Associate, FusionSpec, SET_QUEUE, SetSpec, TOLERANCE};
-pub use source::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, SourceSpec};
+pub use sets::{Associate, SET_QUEUE, TOLERANCE};
+pub use source::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, SetSpec, SourceSpec};
 pub use stored::{Reading, Sensor};
 pub use stress::{Resource, Stress};
 pub use telemetry::{Telemetry, TelemetrySource};
-pub use tenant::{Arrival, BackendChoice, Batch, DetectorRef, LatencyModel, Overload, Tenant};
+pub use tenant::{Arrival, BackendChoice, Batch, DetectorRef, FusionSpec, LatencyModel, Overload, Tenant};
 pub use video::{CameraFrom, CameraSpec, ImageSize, NoImageSize, VideoDecoder, VideoSpec};
 
 /// A scenario with every default filled in, as it is run and recorded.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::recordings::{BagSpec, KittiSpec, NuScenesSpec};
-use super::sets::SetSpec;
 use super::stored::{Reading, Sensor};
 use super::video::{CameraSpec, VideoSpec};
+use crate::units::Nanos;
 
 /// The largest image that is decoded where the source does not say, in millions of pixels: several times what cameras of
 /// robots have.
@@ -78,6 +78,19 @@ pub enum SourceSpec {
         /// Seed of the world; the scenario's where not given.
         seed: u64,
     },
+}
+
+/// A camera and a LiDAR of one recording, whose frames come in sets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SetSpec {
+    /// The camera.
+    pub camera: Box<SourceSpec>,
+    /// The LiDAR.
+    pub lidar: Box<SourceSpec>,
+    /// How far apart the captures of a set may lie.
+    pub tolerance: Nanos,
+    /// How many frames of a sensor wait for a partner; the oldest goes first.
+    pub queue: usize,
 }
 
 impl SourceSpec {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gpu::{GpuUse, Provider};
 use super::made::MadeInputs;
-use super::sets::FusionSpec;
+use super::sets::Associate;
 use super::source::SourceSpec;
 use super::stress::Stress;
 use crate::units::Nanos;
@@ -110,6 +110,17 @@ pub enum DetectorRef {
     Builtin(String),
     /// One of images and one of sweeps, over a source that has both.
     Fusion(FusionSpec),
+}
+
+/// A detector of images and one of sweeps, whose boxes are put together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FusionSpec {
+    /// The detector of images.
+    pub camera: Box<DetectorRef>,
+    /// The detector of sweeps.
+    pub lidar: Box<DetectorRef>,
+    /// Which boxes are of one object.
+    pub associate: Associate,
 }
 
 /// What executes a tenant's engines.
