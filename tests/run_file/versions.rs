@@ -24,6 +24,7 @@ fn the_records_of_all_versions_stay_readable() {
         ("v1.9.mcap", 9),
         ("v1.10.mcap", 10),
         ("v1.11.mcap", 11),
+        ("v1.12.mcap", 12),
     ] {
         let mut reader = RunReader::open(&Path::new(RECORDS).join(name)).unwrap();
         assert_eq!(reader.manifest().name(), "made", "{name}");
@@ -112,7 +113,7 @@ fn of_other_phases(event: &Event) -> bool {
 
 #[test]
 fn a_record_without_a_scenario_has_a_name_and_what_the_application_said() {
-    for minor in [7, 8, 9, 10] {
+    for minor in 7..=SCHEMA_MINOR {
         let mut reader = RunReader::open(&Path::new(RECORDS).join(format!("v2.{minor}.mcap"))).unwrap();
         let wanted = Manifest {
             schema_minor: minor,
