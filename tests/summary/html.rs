@@ -8,7 +8,7 @@ use jetlag::analysis::summary::interference::{Contrast, Effect, Point, Sensitivi
 use jetlag::analysis::summary::{Slowdown, SlowdownIntervals};
 use jetlag::record::{
     Covariance, Device, Event, Manifest, Measurand, NodeRecord, Outcome, Phase, RailRole, SampleRecord,
-    SignalRecord,
+    SignalRecord, Stage,
 };
 use jetlag::report::html::{self, Reported};
 use jetlag::units::Nanos;
@@ -71,7 +71,8 @@ pub(crate) fn rich() -> (Manifest, Vec<Event>) {
         if slow {
             let more = Nanos::from_millis(120);
             frame.finished = frame.finished + more;
-            frame.stages[5] = frame.stages[5].map(|compute| compute + more);
+            let compute = &mut frame.stages[Stage::Compute as usize];
+            *compute = compute.map(|compute| compute + more);
         }
     }
     for layer in 0..30 {

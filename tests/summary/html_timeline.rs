@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use jetlag::analysis::{Summarizer, Summary};
-use jetlag::record::{Event, FrameRecord, Manifest, Phase};
+use jetlag::record::{Event, FrameRecord, Manifest, Phase, Stage};
 use jetlag::units::Nanos;
 use serde_json::Value;
 
@@ -228,7 +228,7 @@ fn keys_move_the_timeline_and_values_under_the_pointer_are_those_of_the_record()
     let mut browser = Browser::start(&program);
     let record = record_of(&events, 0, sequence);
     let ms = |time: Nanos| short(time.as_millis_f64());
-    let compute = ms(record.stages[5].expect("it computed"));
+    let compute = ms(record.stages[Stage::Compute as usize].expect("it computed"));
     for (width, dark) in [(1400, false), (420, true)] {
         let screen = |script| View {
             width,
