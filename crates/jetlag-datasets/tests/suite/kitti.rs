@@ -153,7 +153,7 @@ fn text_that_is_not_as_it_should_be_is_told_with_its_line() {
             day.join("calib_velo_to_cam.txt"),
             drive(),
             "R: 1 2\nT: 0 0 0\n",
-            "line 1: `R` must be 9 numbers; found `1 2`",
+            "line 1: `R` must be 9 finite numbers; found `1 2`",
         ),
         (
             day.join("calib_imu_to_velo.txt"),
@@ -207,7 +207,7 @@ fn text_that_is_not_as_it_should_be_is_told_with_its_line() {
             sequence_folder.join("calib.txt"),
             sequence(),
             "\u{0}",
-            "has no line `P0: …`",
+            "has no line `P2: …`",
         ),
     ];
     for (path, layout, content, phrase) in cases {
