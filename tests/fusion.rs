@@ -102,7 +102,6 @@ fn sets_of_a_drive_are_released_with_their_first_sensor_and_fused() {
     assert!(all.iter().any(|of| matches!(of.place, Place::Space(_))));
     let text = stdout(&run(&["report", "run.mcap"], folder));
     for wanted in [
-        "synchronise",
         "skew of the sensors",
         "complete sets/s; 0 of 8 (0 %) stayed incomplete",
     ] {
@@ -265,6 +264,9 @@ fn simulated_sets_wait_as_long_as_their_sensors_are_apart() {
     let share = dropped.len() as f64 / frames.len() as f64;
     assert!((sets["incomplete_share"].as_f64().unwrap() - share).abs() < 1e-6);
     assert_eq!(told["frames"]["dropped"], dropped.len());
+    // Time is virtual here. On a busy machine, a set waits for a slot until it is complete, and the row would be all zeros.
+    let text = stdout(&run(&["report", "run.mcap"], folder));
+    assert!(text.contains("synchronise"), "{text}");
 }
 
 #[test]
