@@ -13,9 +13,9 @@ use crate::scenario::{DetectorRef, MadeInputs, SetSpec, SourceSpec, Tenant};
 use crate::source::empty::EmptySource;
 use crate::source::recordings::Opened;
 use crate::source::shared::Feed;
-use crate::source::synchronised::{CalibrationOf, Rules, Synchronised};
+use crate::source::synchronised::{Rules, Synchronised};
 use crate::source::synthetic::SyntheticSource;
-use crate::source::{Source, SourceError, images, points, synthetic};
+use crate::source::{Source, SourceError, images, points};
 
 /// Why a detector cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -98,22 +98,11 @@ pub fn source_of(tenant: &Tenant, common: &mut Common) -> Result<Box<dyn Source>
 /// Opens a camera and a LiDAR as one source of sets.
 fn sets(of: &SetSpec, opened: &mut Opened) -> Result<Synchronised, SourceError> {
     let (camera, lidar) = (source(&of.camera, opened)?, source(&of.lidar, opened)?);
-    let (calibration, lengths, repeats): (CalibrationOf, _, _) = match (&*of.camera, &*of.lidar) {
-        (SourceSpec::Synthetic { scenes: images, .. }, SourceSpec::Synthetic { scenes: sweeps, .. }) => {
-            let known = Arc::new(synthetic::calibration());
-            let always: CalibrationOf = Box::new(move |_, _| Some(Arc::clone(&known)));
-            (always, [*images, *sweeps], true)
-        }
-        (camera, lidar) => {
-            let both = opened.both(camera, lidar)?;
-            (both.calibration, both.lengths, both.repeats)
-        }
-    };
     let rules = Rules {
         tolerance: of.tolerance,
         queue: of.queue,
     };
-    Synchronised::open(camera, lidar, lengths, repeats, rules, calibration)
+    Synchronised::open(camera, lidar, rules)
 }
 
 /// Opens a source of frames. Those of one recording share what is `opened` of it.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub use crate::record::detection::{Box2d, Box3d, Detection, Place};
 
 use crate::backend::Program;
-use crate::source::calibration::Calibration;
+use crate::source::context::FrameContext;
 use crate::source::{ContentKind, Frame};
 use crate::tensor::{TensorError, TensorSet};
 use crate::written::Problems;
@@ -30,8 +30,8 @@ pub struct Carry {
     pub fit: camera::Fit,
     /// Whether the inputs of a bare network are in the slot already.
     pub is_made: bool,
-    /// How the sweep of a set lies in its image.
-    pub calibration: Option<Arc<Calibration>>,
+    /// Of a set: what is known of its image's camera and of its sweep's LiDAR.
+    pub set: Option<[Arc<FrameContext>; 2]>,
 }
 
 /// Turns a frame into input tensors (stage *preprocess*). Allocates nothing once warm.

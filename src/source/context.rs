@@ -43,6 +43,15 @@ pub struct Projection {
     pub is_distorted: bool,
 }
 
+/// How one sensor's points come to lie in a camera's image.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sight {
+    /// The camera's.
+    pub projection: Projection,
+    /// Maps the sensor's frame, when it captured, into the camera's, when that captured.
+    pub onto: Pose,
+}
+
 /// Nearer than this no point is projected, metres.
 const NEAREST: f64 = 0.01;
 
@@ -99,6 +108,21 @@ impl Projection {
             around.y2 = around.y2.max(v as f32);
         }
         Some(around)
+    }
+}
+
+impl Sight {
+    /// Of a sensor's points in a camera's image; `None` where they do not tell enough of themselves.
+    pub fn of(sensor: &FrameContext, camera: &FrameContext) -> Option<Sight> {
+        Some(Sight {
+            projection: camera.projection?,
+            onto: sensor.onto(camera)?,
+        })
+    }
+
+    /// As [`Projection::around`], of a box of the sensor.
+    pub fn around(&self, place: &Box3d) -> Option<Box2d> {
+        self.projection.around(place, &self.onto)
     }
 }
 

@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use crate::built::LeftOut;
 use crate::units::Nanos;
-use context::FrameContext;
+use context::{Contexts, FrameContext};
 use live::LiveFeed;
 use shared::SharedCost;
 use synchronised::SensorSet;
@@ -157,10 +157,25 @@ pub trait Source: Send {
     fn timeline(&self) -> Option<&Timeline> {
         None
     }
+    /// Its frames by their numbers; `None` where they have none that is known beforehand.
+    fn recorded(&self) -> Option<Recorded<'_>> {
+        None
+    }
     /// Where its frames come to when it has them, for `Live`; `None` for a source whose frames can be asked for.
     fn live(&self) -> Option<Arc<LiveFeed>> {
         None
     }
+}
+
+/// A source whose frames are all known before the first one is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded<'s> {
+    /// How many there are in a lap.
+    pub frames: usize,
+    /// Whether it begins again at its end.
+    pub repeats: bool,
+    /// What is known of each.
+    pub contexts: &'s Contexts,
 }
 
 /// Frames that were not there when they were asked for, though they are read ahead.

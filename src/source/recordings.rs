@@ -3,8 +3,6 @@
 //! tenant, on the time line of the recording or when the camera has them.
 
 mod bag;
-mod bag_calibration;
-mod both;
 mod camera;
 mod kitti;
 mod nuscenes;
@@ -22,9 +20,8 @@ use jetlag_video::Guard;
 
 pub use super::FrameTopic;
 use super::stored::Stored;
-use super::synchronised::{Both, NoSets};
 use super::{Source, SourceError};
-use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, RecordingSpec, SourceSpec, VideoSpec};
+use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, RecordingSpec, VideoSpec};
 
 /// Recordings that are open, so that tenants of one share its index and its files.
 #[derive(Default)]
@@ -101,28 +98,6 @@ impl Opened {
                 opened.clone()
             }
         })
-    }
-
-    /// What a camera and a LiDAR of one recording have in common.
-    ///
-    /// # Errors
-    /// Those of opening it; a recording that does not tell its calibration.
-    pub fn both(&mut self, camera: &SourceSpec, lidar: &SourceSpec) -> Result<Both, SourceError> {
-        match (camera, lidar) {
-            (SourceSpec::NuScenes(camera), SourceSpec::NuScenes(lidar)) => {
-                let dataset = self.dataset(lidar)?;
-                both::nuscenes(&dataset, camera, lidar)
-            }
-            (SourceSpec::Kitti(camera), SourceSpec::Kitti(lidar)) => both::kitti(camera, lidar),
-            (SourceSpec::Bag(camera), SourceSpec::Bag(lidar)) => {
-                let (bag, _) = self.opened_bag(lidar)?;
-                bag_calibration::both(&bag, camera, lidar)
-            }
-            _ => Err(recording(NoSets::NoCalibration {
-                found: "this source".to_owned(),
-                advice: "use NuScenes, Kitti, Bag or Synthetic",
-            })),
-        }
     }
 
     /// A video as a source.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::context::Contexts;
 use super::timeline::Timeline;
-use super::{Content, ContentKind, Frame, Source, SourceError, SourceInfo, Waits, position_after};
+use super::{Content, ContentKind, Frame, Recorded, Source, SourceError, SourceInfo, Waits, position_after};
 use crate::scenario::Reading;
 use ahead::Ahead;
 
@@ -250,6 +250,14 @@ impl Source for Stored {
 
     fn timeline(&self) -> Option<&Timeline> {
         self.about.timeline.as_ref()
+    }
+
+    fn recorded(&self) -> Option<Recorded<'_>> {
+        Some(Recorded {
+            frames: self.length,
+            repeats: self.repeat,
+            contexts: &self.about.contexts,
+        })
     }
 
     fn take_waits(&mut self) -> Waits {

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 pub use super::FrameTopic;
 use super::stored::Stored;
-use super::synchronised::Both;
 use super::{Source, SourceError};
 use crate::built::LeftOut;
-use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, SourceSpec, VideoSpec};
+use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, VideoSpec};
 
 /// Not in this jetlag.
 ///
@@ -48,14 +47,6 @@ impl Opened {
     /// # Errors
     /// Always.
     pub fn bag(&mut self, _: &BagSpec) -> Result<Stored, SourceError> {
-        Err(LeftOut::RECORDINGS.into())
-    }
-
-    /// Not in this jetlag.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn both(&mut self, _: &SourceSpec, _: &SourceSpec) -> Result<Both, SourceError> {
         Err(LeftOut::RECORDINGS.into())
     }
 

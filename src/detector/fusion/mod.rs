@@ -3,16 +3,18 @@
 //! Its program has the networks of both, one after the other, over one set of tensors. So every backend runs it as it runs any other
 //! detector: on a GPU the inputs of both go there together, both execute, and both outputs come back together. Preprocessing gives each
 //! its own frame of the set. Postprocessing has each find its boxes, lays those of the LiDAR into the image
-//! ([`Calibration::project_box`](crate::source::calibration::Calibration::project_box)), and joins what is of one object ([`associate`]).
+//! ([`Sight::around`](crate::source::context::Sight::around)), and joins what is of one object ([`associate`]).
 
 pub mod associate;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::{Carry, Detection, Detector, DetectorError, Place, Postprocess, Preprocess};
 use crate::backend::{NetworkSource, Program, Step};
 use crate::engine::network;
 use crate::scenario::Associate;
+use crate::source::context::Sight;
 use crate::source::{Content, ContentKind, Frame};
 use crate::tensor::TensorSet;
 use associate::{Association, Projected};
@@ -171,7 +173,7 @@ impl Preprocess for BothInputs {
             });
         };
         self.camera.run(&set.camera, inputs, carry)?;
-        carry.calibration.clone_from(&set.calibration);
+        carry.set = set.contexts().map(|of| of.map(Arc::clone));
         // How many points entered: the images of one camera have one size.
         self.lidar.run(&set.lidar, inputs, carry)
     }
@@ -204,12 +206,14 @@ impl Postprocess for Fused {
         self.camera.run(outputs, carry, &mut self.seen)?;
         self.lidar.run(outputs, carry, &mut self.found)?;
         self.projected.clear();
+        let sight = carry.set.as_ref();
+        let sight = sight.and_then(|[camera, lidar]| Sight::of(lidar, camera));
         for (number, of) in self.found.iter_mut().enumerate() {
             if let Some(class) = self.of_lidar.get(usize::from(of.class)) {
                 of.class = *class;
             }
-            let in_image = match (&of.place, &carry.calibration) {
-                (Place::Space(place), Some(calibration)) => calibration.project_box(place),
+            let in_image = match (&of.place, &sight) {
+                (Place::Space(place), Some(sight)) => sight.around(place),
                 _ => None,
             };
             // What lies outside of the image no detector of images could have found.

@@ -189,11 +189,6 @@ fn contexts(
     }))
 }
 
-/// How many messages are selected.
-pub(super) fn length(bag: &Bag, spec: &BagSpec) -> Result<usize, SourceError> {
-    Ok(in_time(bag, spec)?.0.len())
-}
-
 /// A header's stamp that is this much later than its log time, or that much earlier, is of another clock.
 const AHEAD: Nanos = Nanos::from_secs(1);
 const BEHIND: Nanos = Nanos::from_secs(60);

@@ -81,7 +81,7 @@ pub fn matched(sensors: &[&[FrameTime]], tolerance: Nanos, queue: usize) -> Matc
     }
 }
 
-/// The set with the least spread that this frame completes with those that wait; `None` where there is none within the tolerance.
+/// The set with the least spread that this frame completes with those that wait, of several the earliest; `None` where there is none within the tolerance.
 fn completed(
     sensors: &[&[FrameTime]],
     queues: &[VecDeque<usize>],
@@ -96,7 +96,7 @@ fn completed(
         waiting.map(|frame| frame.captured)
     });
     let begins = begins.filter(|begin| *begin <= own && own - *begin <= tolerance);
-    let mut best: Option<Set> = None;
+    let mut best: Option<(Nanos, Set)> = None;
     for begin in begins {
         let nearest = |place: usize| {
             if place == sensor {
@@ -125,11 +125,12 @@ fn completed(
             complete: most(|frame| frame.came),
             skew: most(|frame| frame.captured) - least(|frame| frame.captured),
         };
-        if best.as_ref().is_none_or(|best| set.skew < best.skew) {
-            best = Some(set);
+        let is_better = |(began, best): &(Nanos, Set)| (set.skew, begin) < (best.skew, *began);
+        if best.as_ref().is_none_or(is_better) {
+            best = Some((begin, set));
         }
     }
-    best
+    best.map(|(_, set)| set)
 }
 
 /// Of the frames without a set: when those came that opened one, and how many others there are. Frames before and after the time in

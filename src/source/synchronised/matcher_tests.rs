@@ -92,6 +92,18 @@ fn three_sensors_make_a_set_when_the_last_has_come() {
     assert_eq!(found.incomplete.len(), 1);
 }
 
+#[test]
+fn of_two_frames_as_near_the_earlier_is_taken() {
+    let sweeps = at_once([100, 132]);
+    // Captured between both, and later on its way than both.
+    let image = [FrameTime {
+        captured: Nanos(116 * MS),
+        came: Nanos(140 * MS),
+    }];
+    assert_eq!(pairs(&matched(&[&image, &sweeps], Nanos(16 * MS), 10)), [(0, 0)]);
+    assert_eq!(pairs(&matched(&[&sweeps, &image], Nanos(16 * MS), 10)), [(0, 0)]);
+}
+
 fn times() -> impl Strategy<Value = Vec<FrameTime>> {
     let gap = (1i64..200, 0i64..30);
     proptest::collection::vec(gap, 0..60).prop_map(|gaps| {

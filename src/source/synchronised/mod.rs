@@ -8,9 +8,9 @@ pub mod matcher;
 
 use std::sync::Arc;
 
-use super::calibration::Calibration;
+use super::context::{Contexts, FrameContext, Sight};
 use super::timeline::{FrameTime, Sets, Timeline};
-use super::{Content, ContentKind, Frame, Source, SourceError, SourceInfo, Waits, position_after};
+use super::{Content, ContentKind, Frame, Recorded, Source, SourceError, SourceInfo, Waits, position_after};
 use crate::units::Nanos;
 
 /// Frames of a camera and of a LiDAR that belong together.
@@ -20,23 +20,15 @@ pub struct SensorSet {
     pub camera: Frame,
     /// The LiDAR's.
     pub lidar: Frame,
-    /// How the sweep's points come to lie in the image: with the vehicle's way between the captures, where the recording tells it.
-    pub calibration: Option<Arc<Calibration>>,
     /// How far apart the captures lie; `None` where the recording has no times.
     pub skew: Option<Nanos>,
 }
 
-/// The calibration for an image and a sweep, by their numbers in the recording; `None` where it is not known.
-pub type CalibrationOf = Box<dyn Fn(usize, usize) -> Option<Arc<Calibration>> + Send>;
-
-/// What a recording knows of two of its sensors.
-pub struct Both {
-    /// How sweeps lie in images.
-    pub calibration: CalibrationOf,
-    /// How many images and sweeps it has.
-    pub lengths: [usize; 2],
-    /// Whether it begins again at its end.
-    pub repeats: bool,
+impl SensorSet {
+    /// What the source knows of both frames: the image's and the sweep's.
+    pub fn contexts(&self) -> Option<[&Arc<FrameContext>; 2]> {
+        Some([self.camera.context.as_ref()?, self.lidar.context.as_ref()?])
+    }
 }
 
 /// What makes sets of two sensors.
@@ -103,24 +95,37 @@ pub enum NoSets {
         /// The LiDAR in words.
         lidar: String,
     },
+    /// One of them has no frames before they come.
+    #[error("sets are made of recordings, and {found} has its frames when they come")]
+    NotRecorded {
+        /// The source in words.
+        found: String,
+    },
+    /// Nobody knows what the camera sees where.
+    #[error(
+        "no calibration: it is not known how the camera of {camera} projects, so boxes of the LiDAR cannot be laid into its images; a bag needs a calibrated CameraInfo beside them, nuScenes camera_intrinsic in its table calibrated_sensor, KITTI its files of calibration"
+    )]
+    NoProjection {
+        /// The camera in words.
+        camera: String,
+    },
     /// Nobody knows where the sensors are.
     #[error(
-        "no calibration: {found} does not tell how points of its LiDAR come to lie in its images, without which their boxes cannot be put together; {advice}"
+        "no calibration: it is not known where the sensors of {camera} and of {lidar} are against each other, so boxes of the LiDAR cannot be laid into the images; a bag needs /tf_static with the frames of both, KITTI the LiDAR's Tr in its files of calibration"
     )]
-    NoCalibration {
-        /// The recording in words.
-        found: String,
-        /// What to do.
-        advice: &'static str,
+    NoPlaces {
+        /// The camera in words.
+        camera: String,
+        /// The LiDAR in words.
+        lidar: String,
     },
 }
 
-/// A set by the numbers of its frames.
-#[derive(Clone, Debug)]
+/// A set by the numbers of its frames: the image's and the sweep's.
+#[derive(Clone, Copy, Debug)]
 struct Pair {
-    frames: [u64; 2],
+    frames: [usize; 2],
     skew: Option<Nanos>,
-    calibration: Option<Arc<Calibration>>,
 }
 
 /// One of the two sensors.
@@ -144,17 +149,14 @@ pub struct Synchronised {
 }
 
 impl Synchronised {
-    /// Sets of these two; `lengths` are their frames in a lap.
+    /// Sets of these two.
     ///
     /// # Errors
     /// [`NoSets`], within [`SourceError::Recording`].
     pub fn open(
         camera: Box<dyn Source>,
         lidar: Box<dyn Source>,
-        lengths: [usize; 2],
-        repeats: bool,
         rules: Rules,
-        calibration: CalibrationOf,
     ) -> Result<Synchronised, SourceError> {
         let wanted = [(&camera, ContentKind::Image), (&lidar, ContentKind::Points)];
         for (source, wanted) in wanted {
@@ -167,51 +169,23 @@ impl Synchronised {
             }
         }
         let words = [camera.info().description, lidar.info().description];
-        let (matched, timeline) = match (camera.timeline(), lidar.timeline()) {
-            (Some(one), Some(other)) => {
-                let found = matcher::matched(&[one.frames(), other.frames()], rules.tolerance, rules.queue);
-                if found.sets.is_empty() {
-                    return Err(none(why_none(
-                        words,
-                        one.frames(),
-                        other.frames(),
-                        rules.tolerance,
-                    )));
-                }
-                let line = timeline(
-                    &found,
-                    other.frames(),
-                    one.lap().max(other.lap()),
-                    rules.tolerance,
-                );
-                (Some(found), Some(line))
-            }
-            _ => (None, None),
+        let [images, sweeps] = [recorded(&*camera)?, recorded(&*lidar)?];
+        let (lengths, repeats) = ([images.frames, sweeps.frames], sweeps.repeats);
+        let matched = match (camera.timeline(), lidar.timeline()) {
+            (Some(one), Some(other)) => Some(matched(one, other, rules, &words)?),
+            _ => None,
         };
-        let mut pairs = Vec::new();
-        let mut add = |image: usize, sweep: usize, skew| {
-            pairs.push(Pair {
-                frames: [image as u64, sweep as u64],
-                skew,
-                calibration: calibration(image, sweep),
-            });
-        };
-        match &matched {
-            Some(found) => {
-                for set in &found.sets {
-                    if let [image, sweep] = set.frames[..] {
-                        add(image, sweep, Some(set.skew));
-                    }
-                }
-            }
-            None if lengths[0] == lengths[1] => (0..lengths[0]).for_each(|number| add(number, number, None)),
+        let pairs: Vec<Pair> = match &matched {
+            Some((found, _)) => found.sets.iter().filter_map(Pair::of).collect(),
+            None if lengths[0] == lengths[1] => (0..lengths[0]).map(Pair::without_times).collect(),
             None => {
                 let [camera, lidar] = words;
                 return Err(none(NoSets::Numbers { camera, lidar }));
             }
-        }
+        };
+        check_calibration(&pairs, [images.contexts, sweeps.contexts], &words)?;
         let told = match &matched {
-            Some(found) => format!("; {} stayed incomplete", found.incomplete.len()),
+            Some((found, _)) => format!("; {} stayed incomplete", found.incomplete.len()),
             None => String::new(),
         };
         let description = format!("{} sets{told}: {}; {}", pairs.len(), words[0], words[1]);
@@ -224,12 +198,91 @@ impl Synchronised {
             camera: sensor(camera, lengths[0]),
             lidar: sensor(lidar, lengths[1]),
             pairs,
-            timeline,
+            timeline: matched.map(|(_, timeline)| timeline),
             description,
             next: 0,
             repeats,
         })
     }
+}
+
+impl Pair {
+    fn of(set: &matcher::Set) -> Option<Pair> {
+        let [image, sweep] = set.frames[..] else {
+            return None;
+        };
+        Some(Pair {
+            frames: [image, sweep],
+            skew: Some(set.skew),
+        })
+    }
+
+    fn without_times(number: usize) -> Pair {
+        Pair {
+            frames: [number, number],
+            skew: None,
+        }
+    }
+}
+
+fn recorded(source: &dyn Source) -> Result<Recorded<'_>, SourceError> {
+    let not = || NoSets::NotRecorded {
+        found: source.info().description,
+    };
+    source.recorded().ok_or_else(|| none(not()))
+}
+
+/// Which frames belong together by their times, and when the sets come.
+fn matched(
+    images: &Timeline,
+    sweeps: &Timeline,
+    rules: Rules,
+    words: &[String; 2],
+) -> Result<(matcher::Matched, Timeline), SourceError> {
+    let frames = [images.frames(), sweeps.frames()];
+    let found = matcher::matched(&frames, rules.tolerance, rules.queue);
+    if found.sets.is_empty() {
+        return Err(none(why_none(
+            words.clone(),
+            frames[0],
+            frames[1],
+            rules.tolerance,
+        )));
+    }
+    let lap = images.lap().max(sweeps.lap());
+    let line = timeline(&found, frames[1], lap, rules.tolerance);
+    Ok((found, line))
+}
+
+/// Refuses sensors of which no set tells how its sweep lies in its image, and says how many sets do not.
+fn check_calibration(pairs: &[Pair], of: [&Contexts; 2], words: &[String; 2]) -> Result<(), SourceError> {
+    let contexts = |pair: &Pair| {
+        let [image, sweep] = pair.frames;
+        (of[0].of(image), of[1].of(sweep))
+    };
+    let is_known = |pair: &&Pair| match contexts(pair) {
+        (Some(camera), Some(lidar)) => Sight::of(&lidar, &camera).is_some(),
+        _ => false,
+    };
+    let known = pairs.iter().filter(is_known).count();
+    let [camera, lidar] = words.clone();
+    if known == 0
+        && let Some(first) = pairs.first()
+    {
+        let projects = contexts(first).0.is_some_and(|of| of.projection.is_some());
+        return Err(none(match projects {
+            true => NoSets::NoPlaces { camera, lidar },
+            false => NoSets::NoProjection { camera },
+        }));
+    }
+    if known < pairs.len() {
+        log::warn!(
+            "{camera}; {lidar}: of {} of {} sets it is not known where the sensors were against each other, so their boxes are not put together",
+            pairs.len() - known,
+            pairs.len()
+        );
+    }
+    Ok(())
 }
 
 fn none(why: NoSets) -> SourceError {
@@ -331,15 +384,14 @@ impl Source for Synchronised {
             }
             self.next = 0;
         }
-        let Some(pair) = self.pairs.get(self.next) else {
+        let Some(&pair) = self.pairs.get(self.next) else {
             return Ok(false);
         };
         // Counted before reading: the next call goes on with the next set, whatever comes of this one.
         self.next += 1;
         let set = set_of(frame);
-        set.calibration.clone_from(&pair.calibration);
         set.skew = pair.skew;
-        let [image, sweep] = pair.frames;
+        let [image, sweep] = pair.frames.map(|number| number as u64);
         let there = self.camera.fetch(image, &mut set.camera)? && self.lidar.fetch(sweep, &mut set.lidar)?;
         // A set is known by its sweep, in whose frame its boxes are.
         (frame.index, frame.captured) = match &frame.content {

@@ -1,11 +1,13 @@
 use super::*;
 use crate::scenario::Sensor as Kind;
-use crate::source::synthetic::{SyntheticSource, calibration};
+use crate::source::synthetic::SyntheticSource;
 
 /// Made scenes at 10 Hz for both sensors, with the times of the LiDAR moved.
 struct Moved {
     inner: SyntheticSource,
     timeline: Option<Timeline>,
+    /// What is known of its frames, in place of what is.
+    contexts: Option<Contexts>,
 }
 
 impl Moved {
@@ -14,6 +16,7 @@ impl Moved {
         Box::new(Moved {
             inner: SyntheticSource::open(kind, 5, scenes, repeats),
             timeline: times,
+            contexts: None,
         })
     }
 }
@@ -34,6 +37,11 @@ impl Source for Moved {
     fn timeline(&self) -> Option<&Timeline> {
         self.timeline.as_ref()
     }
+    fn recorded(&self) -> Option<Recorded<'_>> {
+        let known = self.inner.recorded()?;
+        let contexts = self.contexts.as_ref().unwrap_or(known.contexts);
+        Some(Recorded { contexts, ..known })
+    }
 }
 
 fn open(
@@ -42,17 +50,13 @@ fn open(
     scenes: [usize; 2],
     repeats: bool,
 ) -> Result<Synchronised, SourceError> {
-    let known = Arc::new(calibration());
     Synchronised::open(
         Moved::of(Kind::Camera, scenes[0], repeats, camera),
         Moved::of(Kind::Lidar, scenes[1], repeats, lidar),
-        scenes,
-        repeats,
         Rules {
             tolerance: Nanos::from_millis(50),
             queue: 10,
         },
-        Box::new(move |_, _| Some(Arc::clone(&known))),
     )
 }
 
@@ -70,7 +74,8 @@ fn numbers(source: &mut Synchronised, count: usize) -> Vec<(u64, u64)> {
         assert_eq!(frame.index, set.lidar.index);
         assert!(matches!(set.camera.content(), Content::Image(_)));
         assert!(matches!(set.lidar.content(), Content::Points(_)));
-        assert!(set.calibration.is_some());
+        let [camera, lidar] = set.contexts().unwrap();
+        assert!(Sight::of(lidar, camera).is_some());
         all.push((set.camera.index, set.lidar.index));
     }
     all
@@ -133,18 +138,74 @@ fn sensors_that_make_no_sets_are_refused_in_a_sentence() {
         "{error}"
     );
     assert!(error.contains("raise it"), "{error}");
-    let known = Arc::new(calibration());
     let turned = Synchronised::open(
         Moved::of(Kind::Lidar, 1, true, None),
         Moved::of(Kind::Camera, 1, true, None),
-        [1, 1],
-        true,
         Rules {
             tolerance: Nanos(1),
             queue: 1,
         },
-        Box::new(move |_, _| Some(Arc::clone(&known))),
     );
     let error = turned.err().unwrap().to_string();
     assert!(error.contains("name the camera first"), "{error}");
+}
+
+/// Sets of two scenes, whose sensors are known as far as `camera` and `lidar` leave it.
+fn known_as_far_as(
+    camera: fn(&FrameContext) -> Contexts,
+    lidar: fn(&FrameContext) -> Contexts,
+) -> Result<Synchronised, SourceError> {
+    let of = |kind, known: fn(&FrameContext) -> Contexts| {
+        let inner = SyntheticSource::open(kind, 5, 2, false);
+        let whole = inner.recorded().and_then(|all| all.contexts.of(0));
+        Box::new(Moved {
+            contexts: whole.map(|whole| known(&whole)),
+            timeline: None,
+            inner,
+        })
+    };
+    let rules = Rules {
+        tolerance: Nanos(1),
+        queue: 1,
+    };
+    Synchronised::open(of(Kind::Camera, camera), of(Kind::Lidar, lidar), rules)
+}
+
+#[test]
+fn sensors_of_which_no_set_tells_where_they_are_are_refused() {
+    let whole = |of: &FrameContext| Contexts::each([of.clone()]);
+    let nothing = |_: &FrameContext| Contexts::Unknown;
+    let nowhere = |of: &FrameContext| {
+        Contexts::each([FrameContext {
+            place: None,
+            ..of.clone()
+        }])
+    };
+    let at_first = |of: &FrameContext| {
+        let later = FrameContext {
+            place: None,
+            ..of.clone()
+        };
+        Contexts::each([of.clone(), later])
+    };
+    assert!(known_as_far_as(whole, whole).is_ok());
+    assert!(known_as_far_as(whole, at_first).is_ok());
+    for (camera, lidar, words) in [
+        (
+            nothing as fn(&FrameContext) -> Contexts,
+            whole as fn(&FrameContext) -> Contexts,
+            "projects",
+        ),
+        (whole, nothing, "against each other"),
+        (nowhere, whole, "against each other"),
+    ] {
+        let error = known_as_far_as(camera, lidar)
+            .err()
+            .map(|error| error.to_string());
+        let error = error.unwrap_or_default();
+        assert!(
+            error.contains("no calibration") && error.contains(words),
+            "{error}"
+        );
+    }
 }

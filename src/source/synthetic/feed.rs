@@ -3,14 +3,12 @@
 //! All scenes are rendered when the source is opened, so that fetching a frame is one copy into buffers
 //! that the frame already has and costs no more than a real driver would.
 
-use std::sync::Arc;
-
 use super::{IMAGE_SIZE, World};
 use crate::scenario::Sensor;
-use crate::source::context::{FrameContext, Placed, Pose, Projection};
+use crate::source::context::{Contexts, FrameContext, Placed, Pose, Projection};
 use crate::source::timeline::Timeline;
 use crate::source::{
-    Content, ContentKind, Frame, Image, PointCloud, Source, SourceError, SourceInfo, position_after,
+    Content, ContentKind, Frame, Image, PointCloud, Recorded, Source, SourceError, SourceInfo, position_after,
 };
 use crate::units::Nanos;
 
@@ -22,7 +20,7 @@ const INTERVAL: Nanos = Nanos::from_millis(100);
 pub struct SyntheticSource {
     contents: Vec<Content>,
     timeline: Timeline,
-    context: Arc<FrameContext>,
+    contexts: Contexts,
     sensor: Sensor,
     seed: u64,
     next: usize,
@@ -53,7 +51,7 @@ impl SyntheticSource {
         SyntheticSource {
             contents,
             timeline: Timeline::of_captures((0..scenes as i64).map(|i| INTERVAL * i)),
-            context: Arc::new(context(sensor)),
+            contexts: Contexts::each([context(sensor)]),
             sensor,
             seed,
             next: 0,
@@ -111,7 +109,7 @@ impl Source for SyntheticSource {
         }
         frame.index = self.next as u64;
         frame.captured = self.timeline.at(frame.index).map(|time| time.captured);
-        frame.context = Some(Arc::clone(&self.context));
+        frame.context = self.contexts.of(self.next);
         copy(&self.contents[self.next], &mut frame.content);
         self.next += 1;
         Ok(true)
@@ -129,6 +127,14 @@ impl Source for SyntheticSource {
 
     fn timeline(&self) -> Option<&Timeline> {
         Some(&self.timeline)
+    }
+
+    fn recorded(&self) -> Option<Recorded<'_>> {
+        Some(Recorded {
+            frames: self.contents.len(),
+            repeats: self.repeats,
+            contexts: &self.contexts,
+        })
     }
 }
 

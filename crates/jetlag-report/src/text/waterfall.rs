@@ -33,6 +33,16 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         grid = grid.column("slowest 1 %", Align::Right);
     }
     let mut grid = grid.optional("", Align::Left);
+    let time = |ms: Option<f64>| or_unknown(ms, |ms| unit.show(ms));
+    // A row below the parts, which is none of them.
+    let beside = |what: &str, mean: Option<f64>, p99: Option<f64>, of_slowest: String, note: String| {
+        let mut row = vec![plain(""), dim(what), dim(time(mean)), plain(""), dim(time(p99))];
+        if slowest {
+            row.push(dim(of_slowest));
+        }
+        row.push(dim(note));
+        row
+    };
     for tenant in told() {
         let mut name = name_of(tenant, style);
         for part in tenant.waterfall.parts.iter().filter(|part| !unit.hides(part)) {
@@ -52,65 +62,36 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
             ));
             grid.row(row);
         }
-        let mut total = vec![
-            plain(""),
-            dim("= response"),
-            dim(or_unknown(tenant.response_ms.mean, |ms| unit.show(ms))),
-            plain(""),
-            dim(or_unknown(tenant.response_ms.p99, |ms| unit.show(ms))),
-        ];
-        if slowest {
-            let mean = tenant.waterfall.slowest.map(|slowest| slowest.mean_ms);
-            total.push(dim(or_unknown(mean, |ms| unit.show(ms))));
-        }
-        grid.row(total);
+        let response = &tenant.response_ms;
+        let of_slowest = time(tenant.waterfall.slowest.map(|slowest| slowest.mean_ms));
+        let none = String::new;
+        grid.row(beside(
+            "= response",
+            response.mean,
+            response.p99,
+            of_slowest,
+            none(),
+        ));
         if let Some(age) = &tenant.age_ms {
-            let mut row = vec![
-                plain(""),
-                dim("age of the result"),
-                dim(or_unknown(age.mean, |ms| unit.show(ms))),
-                plain(""),
-                dim(or_unknown(age.p99, |ms| unit.show(ms))),
-            ];
-            if slowest {
-                row.push(plain(""));
-            }
-            row.push(dim(
-                sampled(tenant).unwrap_or_else(|| "since its capture".to_owned())
-            ));
-            grid.row(row);
+            let note = sampled(tenant).unwrap_or_else(|| "since its capture".to_owned());
+            grid.row(beside("age of the result", age.mean, age.p99, none(), note));
         }
         if let Some(sets) = &tenant.synchronised {
             let skew = |figure: fn(&Stats) -> Option<f64>| sets.skew_ms.as_ref().and_then(figure);
-            let mut row = vec![
-                plain(""),
-                dim("skew of the sensors"),
-                dim(or_unknown(skew(|skew| skew.mean), |ms| unit.show(ms))),
-                plain(""),
-                dim(or_unknown(skew(|skew| skew.p99), |ms| unit.show(ms))),
-            ];
-            if slowest {
-                row.push(plain(""));
-            }
-            row.push(plain(""));
-            grid.row(row);
+            let (mean, p99) = (skew(|skew| skew.mean), skew(|skew| skew.p99));
+            grid.row(beside("skew of the sensors", mean, p99, none(), none()));
         }
         if let Some(submission) = &tenant.submission_ms {
             let share = tenant.submitting.and_then(|submitting| submitting.share.p50);
-            let mut row = vec![
-                plain(""),
-                dim("submission"),
-                dim(or_unknown(submission.mean, |ms| unit.show(ms))),
-                plain(""),
-                dim(or_unknown(submission.p99, |ms| unit.show(ms))),
-            ];
-            if slowest {
-                row.push(plain(""));
-            }
-            row.push(dim(share.map_or(String::new(), |share| {
-                format!("overlaps {} of compute (p50)", percent(share))
-            })));
-            grid.row(row);
+            let note = share.map(|share| format!("overlaps {} of compute (p50)", percent(share)));
+            let note = note.unwrap_or_default();
+            grid.row(beside(
+                "submission",
+                submission.mean,
+                submission.p99,
+                none(),
+                note,
+            ));
         }
     }
     let mut text = heading("WHERE THE TIME GOES", &note, style) + &grid.render(style);

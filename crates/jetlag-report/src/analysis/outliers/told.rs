@@ -198,8 +198,8 @@ impl Judge<'_> {
         };
         if suspect.locked {
             let text = format!(
-                "{what}; {there}. Their releases are locked, so any cause with the same period looks the same: add \
-                 `jitter` to an arrival to tell them apart."
+                "{what}; {there}. Their releases are locked, so any cause with the same period looks the same: \
+                 release one of them by `Periodic` with a `jitter` to tell them apart."
             );
             return (Some("locked"), text);
         }
