@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the table of tests in src/detector/lidar/overlap.rs: pairs of boxes and their overlap as shapely has it."""
+"""Prints the table of tests in crates/jetlag-record/src/footprint.rs: pairs of boxes and their overlap as shapely has it."""
 
 import math
 import random

@@ -6,8 +6,8 @@
 //! matches them is no false alarm, and not finding them is no miss. Where labels come from, and which are
 //! ignored, is the caller's affair.
 
-use super::lidar::overlap::Footprint;
 use super::{Box2d, Detection, Place};
+use crate::record::footprint::Footprint;
 
 /// A labelled object of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -174,7 +174,7 @@ fn areas(a: &Place, b: &Place) -> (f64, f64, f64) {
         (Place::Image(a), Place::Image(b)) => (intersection(a, b), area(a), area(b)),
         (Place::Space(a), Place::Space(b)) => {
             let (a, b) = (Footprint::of(a), Footprint::of(b));
-            (a.intersection(&b), a.area(), b.area())
+            (a.shared(&b), a.area(), b.area())
         }
         _ => (0.0, 0.0, 0.0),
     }

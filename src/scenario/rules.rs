@@ -1,6 +1,6 @@
 //! What the rules of a scenario share: what they look at beside it, and how a value that is out of range is told.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::ResolveEnv;
 use super::{ClockKind, Sharing};
@@ -28,9 +28,28 @@ impl Context<'_> {
             tried.push(written.to_owned());
         }
         match tried.iter().find(|path| path.exists()) {
-            Some(found) => Ok(found.clone()),
+            Some(found) => Ok(shortened(found)),
             None => Err(tried.iter().map(|path| path.display().to_string()).collect()),
         }
+    }
+}
+
+/// The same file without ways into a folder and out of it again, as `configs/../engines` has one. Where the folder is a link, they lead
+/// elsewhere, and stay.
+fn shortened(path: &Path) -> PathBuf {
+    let mut short = PathBuf::new();
+    for part in path.components() {
+        let is_out = part == Component::ParentDir;
+        match short.components().next_back() {
+            Some(Component::Normal(_)) if is_out => {
+                short.pop();
+            }
+            _ => short.push(part),
+        }
+    }
+    match (path.canonicalize(), short.canonicalize()) {
+        (Ok(whole), Ok(same)) if whole == same => short,
+        _ => path.to_owned(),
     }
 }
 
@@ -96,5 +115,34 @@ pub(super) fn sharing(spot: &Spot<Sharing>, clock: ClockKind, r: &mut Reader) {
             advice: "use Streams, RoundRobin, Exclusive or Edf, or clock: Real".into(),
         };
         r.report(&spot.place, kind);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_into_a_folder_and_out_again_is_left_out_unless_it_leads_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        for made in ["configs", "engines", "far/engines", "far/away"] {
+            std::fs::create_dir_all(at(made)).unwrap();
+        }
+        for file in ["engines/a.ron", "far/engines/a.ron"] {
+            std::fs::write(at(file), file).unwrap();
+        }
+        assert_eq!(shortened(&at("configs/../engines/a.ron")), at("engines/a.ron"));
+        assert_eq!(
+            shortened(&at("far/away/../../engines/a.ron")),
+            at("engines/a.ron")
+        );
+        std::os::unix::fs::symlink(at("far/away"), at("link")).unwrap();
+        let through = at("link/../engines/a.ron");
+        assert_eq!(std::fs::read_to_string(&through).unwrap(), "far/engines/a.ron");
+        assert_eq!(shortened(&through), through);
+        for kept in ["../a.ron", "a/../../b", "nowhere/../a"] {
+            assert_eq!(shortened(Path::new(kept)), Path::new(kept));
+        }
     }
 }

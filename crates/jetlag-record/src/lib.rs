@@ -28,6 +28,7 @@ mod device;
 mod event;
 mod failure;
 pub mod files;
+pub mod footprint;
 mod frame;
 mod ledger;
 mod manifest;

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::detector::camera::nms::iou;
-use crate::detector::lidar::overlap::bev_iou;
 use crate::detector::{Detection, Place};
+use crate::record::footprint::bev_iou;
 
 /// How much alike two runs have to be.
 #[derive(Clone, Copy, Debug, PartialEq)]

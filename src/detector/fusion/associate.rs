@@ -1,5 +1,6 @@
 //! Which boxes of a camera and of a LiDAR are of one object, and what comes of each: plain functions over boxes.
 
+use crate::detector::camera::nms::iou;
 use crate::detector::{Box2d, Detection, Place};
 use crate::scenario::Associate;
 
@@ -26,15 +27,6 @@ pub struct Association {
     candidates: Vec<Candidate>,
     of_camera: Vec<bool>,
     of_lidar: Vec<bool>,
-}
-
-/// Intersection over union of two rectangles; 0 where they do not meet, or have no area.
-pub fn iou(a: &Box2d, b: &Box2d) -> f32 {
-    let side = |from: f32, to: f32| (to - from).max(0.0);
-    let area = |of: &Box2d| side(of.x1, of.x2) * side(of.y1, of.y2);
-    let both = side(a.x1.max(b.x1), a.x2.min(b.x2)) * side(a.y1.max(b.y1), a.y2.min(b.y2));
-    let any = area(a) + area(b) - both;
-    if any > 0.0 { both / any } else { 0.0 }
 }
 
 /// The score of an object that two detectors found independently: that not both are wrong.

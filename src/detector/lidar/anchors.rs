@@ -9,10 +9,10 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 use serde::Deserialize;
 
+use super::angle::normalised_angle;
 use super::encode::CELLS;
 use super::grid::Grid;
 use super::nms::{Candidate, Suppress};
-use super::overlap::normalised_angle;
 use crate::detector::{Box3d, Carry, Detection, DetectorError, Place, Postprocess};
 use crate::tensor::{HostTensor, TensorError, TensorSet};
 use occupancy::Occupancy;

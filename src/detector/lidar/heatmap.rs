@@ -8,9 +8,9 @@ use std::f64::consts::FRAC_PI_2;
 use serde::Deserialize;
 
 use super::anchors::{Activation, Convention};
+use super::angle::normalised_angle;
 use super::grid::Grid;
 use super::nms::{Candidate, Suppress};
-use super::overlap::normalised_angle;
 use crate::detector::{Box3d, Carry, Detection, DetectorError, Place, Postprocess};
 use crate::tensor::{HostTensor, TensorError, TensorSet};
 

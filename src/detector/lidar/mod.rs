@@ -5,12 +5,12 @@
 //! what comes out. Nothing here reads files or executes networks.
 
 pub mod anchors;
+pub mod angle;
 pub mod columns;
 pub mod encode;
 pub mod grid;
 pub mod heatmap;
 pub mod nms;
-pub mod overlap;
 pub mod preprocess;
 pub mod scatter;
 pub mod spec;

@@ -1,7 +1,7 @@
 //! Non-maximum suppression of boxes seen from above: of boxes that overlap, the best one stays.
 
-use super::overlap::Footprint;
 use crate::detector::Box3d;
+use crate::record::footprint::Footprint;
 
 /// A decoded box that may be reported.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +104,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::detector::lidar::overlap::bev_iou;
+    use crate::record::footprint::bev_iou;
 
     fn stays(suppress: &mut Suppress, candidates: &[Candidate]) -> Vec<Candidate> {
         let mut left = Vec::new();

@@ -1,6 +1,6 @@
-//! How much two upright boxes overlap when seen from above: exact, by clipping one rectangle with the other.
+//! How much two upright boxes overlap when seen from above: exact, by clipping one rectangle with the other. In double precision.
 
-use super::super::Box3d;
+use crate::detection::Box3d;
 
 /// A box seen from above, ready to be compared with many others.
 #[derive(Clone, Copy, Debug)]
@@ -13,17 +13,24 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// The footprint of a box. One with a side that is not above zero, or anything that is not finite,
-    /// overlaps nothing.
+    /// The footprint of a box in the LiDAR frame.
     pub fn of(b: &Box3d) -> Self {
-        let (l, w) = (f64::from(b.l), f64::from(b.w));
-        let (sin, cos) = f64::from(b.yaw).sin_cos();
+        let [x, y, l, w, yaw] = [b.x, b.y, b.l, b.w, b.yaw].map(f64::from);
+        Footprint::new([x, y], l, w, yaw)
+    }
+
+    /// A rectangle around `centre`, `length` along the heading and `width` across, turned by `yaw` from the first axis towards
+    /// the second. One with a side that is not above zero, or anything that is not finite, overlaps nothing.
+    pub fn new(centre: [f64; 2], length: f64, width: f64, yaw: f64) -> Self {
+        let (sin, cos) = yaw.sin_cos();
         let corner = |along: f64, across: f64| {
-            let (a, c) = (along * l / 2.0, across * w / 2.0);
+            let (a, c) = (along * length / 2.0, across * width / 2.0);
             [a * cos - c * sin, a * sin + c * cos]
         };
-        let finite = [b.x, b.y, b.l, b.w, b.yaw].iter().all(|v| v.is_finite());
-        let proper = finite && l > 0.0 && w > 0.0;
+        let finite = [centre[0], centre[1], length, width, yaw]
+            .iter()
+            .all(|v| v.is_finite());
+        let proper = finite && length > 0.0 && width > 0.0;
         Footprint {
             corners: [
                 corner(1.0, -1.0),
@@ -31,9 +38,9 @@ impl Footprint {
                 corner(-1.0, 1.0),
                 corner(-1.0, -1.0),
             ],
-            centre: [f64::from(b.x), f64::from(b.y)],
-            radius: l.hypot(w) / 2.0,
-            area: if proper { l * w } else { 0.0 },
+            centre,
+            radius: length.hypot(width) / 2.0,
+            area: if proper { length * width } else { 0.0 },
         }
     }
 
@@ -43,7 +50,7 @@ impl Footprint {
     }
 
     /// Area that both cover, in square metres.
-    pub fn intersection(&self, other: &Footprint) -> f64 {
+    pub fn shared(&self, other: &Footprint) -> f64 {
         if self.area == 0.0 || other.area == 0.0 {
             return 0.0;
         }
@@ -55,15 +62,16 @@ impl Footprint {
         for corner in other.corners {
             polygon.push([corner[0] + offset[0], corner[1] + offset[1]]);
         }
-        for k in 0..4 {
-            polygon = polygon.clipped(self.corners[k], self.corners[(k + 1) % 4]);
+        let [a, b, c, d] = self.corners;
+        for (from, to) in [(a, b), (b, c), (c, d), (d, a)] {
+            polygon = polygon.clipped(from, to);
         }
         polygon.area().min(self.area).min(other.area)
     }
 
     /// Intersection over union, in 0..=1; 0 where either has no area.
     pub fn iou(&self, other: &Footprint) -> f64 {
-        let both = self.intersection(other);
+        let both = self.shared(other);
         if both == 0.0 {
             return 0.0;
         }
@@ -120,17 +128,6 @@ impl Polygon {
             })
             .sum();
         (twice / 2.0).max(0.0)
-    }
-}
-
-/// An angle in [-π, π).
-pub fn normalised_angle(radians: f64) -> f32 {
-    use std::f64::consts::{PI, TAU};
-    let angle = ((radians + PI).rem_euclid(TAU) - PI) as f32;
-    if angle >= std::f32::consts::PI {
-        -std::f32::consts::PI
-    } else {
-        angle
     }
 }
 
@@ -208,14 +205,6 @@ mod tests {
         fn a_box_within_another_overlaps_by_the_ratio_of_areas(a in placed(), share in 0.05f32..0.99) {
             let inner = Box3d { l: a.l * share, w: a.w * share, ..a };
             prop_assert!((bev_iou(&a, &inner) - f64::from(share * share)).abs() < 1e-5);
-        }
-
-        #[test]
-        fn angles_come_back_in_range_and_point_the_same_way(angle in -100.0f64..100.0) {
-            let normal = normalised_angle(angle);
-            prop_assert!((-PI..PI).contains(&normal));
-            prop_assert!((f64::from(normal).cos() - angle.cos()).abs() < 1e-5);
-            prop_assert!((f64::from(normal).sin() - angle.sin()).abs() < 1e-5);
         }
     }
 
@@ -362,14 +351,6 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_range_of_angles_is_its_beginning() {
-        assert_eq!(normalised_angle(std::f64::consts::PI), -PI);
-        assert_eq!(normalised_angle(-std::f64::consts::PI), -PI);
-        // In single precision this is π.
-        assert_eq!(normalised_angle(std::f64::consts::PI - 1e-9), -PI);
-    }
-
-    #[test]
     fn a_box_with_a_side_below_nothing_has_no_area_and_overlaps_nothing() {
         let boxed = |l: f32, w: f32| {
             Footprint::of(&Box3d {
@@ -391,7 +372,7 @@ mod tests {
             let other = boxed(l, w);
             assert_eq!(other.area(), 0.0, "{l} × {w}");
             assert_eq!(
-                (proper.intersection(&other), other.intersection(&proper)),
+                (proper.shared(&other), other.shared(&proper)),
                 (0.0, 0.0),
                 "{l} × {w}"
             );
