@@ -22,5 +22,5 @@ export PROPTEST_CASES=${PROPTEST_CASES:-4}
 
 cargo +nightly miri test -p tegrastats-parser --lib
 # zstd is C, so what reads and writes run files is left out.
-cargo +nightly miri test -p jetlag-record --lib -- units nearest wire
-cargo +nightly miri test --no-default-features --lib -- engine::protobuf detector::lidar::anchors detector::lidar::overlap
+cargo +nightly miri test -p jetlag-record --lib -- units nearest wire footprint
+cargo +nightly miri test --no-default-features --lib -- engine::protobuf detector::lidar::anchors detector::lidar::angle

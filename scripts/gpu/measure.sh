@@ -54,7 +54,7 @@ kit() {
 
 activities() {
   cd "$here/../.."
-  cargo test --release --quiet -p jetlag-report --lib a_million_activities -- --include-ignored --nocapture --test-threads=1
+  CARGO_INCREMENTAL=0 cargo test --release --quiet -p jetlag-report --lib a_million_activities -- --include-ignored --nocapture --test-threads=1
 }
 
 # run NAME SCENARIO [ARGUMENT…]: the summary goes to runs/NAME.json.

@@ -69,14 +69,15 @@ impl FrameContext {
     /// Maps this sensor's frame, when it captured, into `other`'s, when that captured.
     ///
     /// Where both know where the vehicle was, its way between the two captures is in it; where not, it is taken as if it had stood
-    /// still. `None` where the two sensors' places are unknown, or have no frame in common.
+    /// still. A sensor on a part that moves may be in a frame in which the other is fixed. `None` where the two sensors' places are unknown, or have no frame in common.
     pub fn onto(&self, other: &FrameContext) -> Option<Pose> {
         let (this, that) = (self.place.as_ref()?, other.place.as_ref()?);
-        let both = self.vehicle.as_ref().zip(other.vehicle.as_ref());
-        if let Some((from, to)) = both.filter(|(from, to)| from.within == to.within) {
-            let [from, to] =
-                [(from, this), (to, that)].map(|(vehicle, place)| vehicle.pose.after(&place.pose));
-            return Some(to.inverse().after(&from));
+        let [from, to] = [(self, this), (other, that)].map(|(context, place)| match &context.vehicle {
+            Some(vehicle) => (&vehicle.within, vehicle.pose.after(&place.pose)),
+            None => (&place.within, place.pose),
+        });
+        if from.0 == to.0 {
+            return Some(to.1.inverse().after(&from.1));
         }
         (this.within == that.within).then(|| that.pose.inverse().after(&this.pose))
     }

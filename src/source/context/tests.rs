@@ -60,6 +60,17 @@ fn sensors_without_a_frame_in_common_are_not_put_together() {
 }
 
 #[test]
+fn a_sensor_on_a_part_that_moves_is_put_together_with_one_that_does_not() {
+    let camera = sensor(Pose::shift([1.0, 0.0, 0.0]), Some(Pose::shift([0.0, 2.0, 0.0])));
+    let mut lidar = sensor(Pose::shift([0.0, 0.0, 3.0]), None);
+    // What the camera's vehicle moves in, the LiDAR is fixed to.
+    lidar.place = Some(Placed::new("map", Pose::shift([0.0, 0.0, 3.0])));
+    let onto = |one: &FrameContext, other| one.onto(other).map(|pose| pose.translation);
+    assert_eq!(onto(&lidar, &camera), Some([-1.0, -2.0, 3.0]));
+    assert_eq!(onto(&camera, &lidar), Some([1.0, 2.0, -3.0]));
+}
+
+#[test]
 fn boxes_project_as_with_kittis_calibration() {
     let theirs = calibration();
     let [x, y, z] = theirs.lidar_to_camera;

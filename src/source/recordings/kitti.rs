@@ -107,24 +107,19 @@ pub(super) fn camera(spec: &KittiSpec) -> Camera {
 }
 
 /// The vehicle's frame is the one whose place KITTI tells: the inertial unit's in raw drives, rectified camera 0's in odometry
-/// sequences. The object layout tells none, and there it is the LiDAR's; so it is of a raw drive whose files of calibration lack the
-/// inertial unit's.
+/// sequences. The object layout tells none, and there it is the LiDAR's.
 fn context(frame: &KittiFrame, spec: &KittiSpec) -> FrameContext {
     let calibration = &frame.calibration;
-    let layout = match spec.layout {
-        KittiLayout::Raw if calibration.imu_to_lidar.is_none() => KittiLayout::Object,
-        layout => layout,
-    };
-    let name = match layout {
+    let name = match spec.layout {
         KittiLayout::Raw => "imu",
         KittiLayout::Odometry => "camera_0",
         KittiLayout::Object => "velodyne",
     };
     let (sensor, place) = match spec.sensor {
-        Sensor::Lidar => ("velodyne".into(), lidar(calibration, layout)),
+        Sensor::Lidar => ("velodyne".into(), lidar(calibration, spec.layout)),
         Sensor::Camera => {
             let camera = camera(spec);
-            let rectified = rectified(calibration, layout);
+            let rectified = rectified(calibration, spec.layout);
             let onto = calibration.rectified_to_camera(camera).map(Pose::shift);
             let place = rectified
                 .zip(onto)
@@ -147,7 +142,6 @@ fn context(frame: &KittiFrame, spec: &KittiSpec) -> FrameContext {
         vehicle: frame
             .pose
             .as_ref()
-            .filter(|_| layout != KittiLayout::Object)
             .and_then(Pose::from_matrix)
             .map(|pose| Placed::new("begin", pose)),
     }

@@ -96,7 +96,7 @@ fn completed(
         waiting.map(|frame| frame.captured)
     });
     let begins = begins.filter(|begin| *begin <= own && own - *begin <= tolerance);
-    let mut best: Option<(Nanos, Set)> = None;
+    let mut best: Option<(Nanos, Set)> = None; // With its earliest capture.
     for begin in begins {
         let nearest = |place: usize| {
             if place == sensor {
@@ -107,7 +107,8 @@ fn completed(
                     .is_some_and(|frame| frame.captured >= begin && frame.captured - begin <= tolerance)
             });
             within.min_by_key(|&other| {
-                time(place, other).map_or(i64::MAX, |frame| (frame.captured - own).0.abs())
+                let captured = time(place, other).map(|frame| frame.captured);
+                captured.map_or((i64::MAX, own), |at| ((at - own).0.abs(), at))
             })
         };
         let frames: Option<Vec<usize>> = (0..sensors.len()).map(nearest).collect();
@@ -125,9 +126,10 @@ fn completed(
             complete: most(|frame| frame.came),
             skew: most(|frame| frame.captured) - least(|frame| frame.captured),
         };
-        let is_better = |(began, best): &(Nanos, Set)| (set.skew, begin) < (best.skew, *began);
+        let begins = least(|frame| frame.captured);
+        let is_better = |(began, best): &(Nanos, Set)| (set.skew, begins) < (best.skew, *began);
         if best.as_ref().is_none_or(is_better) {
-            best = Some((begin, set));
+            best = Some((begins, set));
         }
     }
     best.map(|(_, set)| set)

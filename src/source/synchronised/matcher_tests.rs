@@ -102,6 +102,12 @@ fn of_two_frames_as_near_the_earlier_is_taken() {
     }];
     assert_eq!(pairs(&matched(&[&image, &sweeps], Nanos(16 * MS), 10)), [(0, 0)]);
     assert_eq!(pairs(&matched(&[&sweeps, &image], Nanos(16 * MS), 10)), [(0, 0)]);
+    // The later one came first, and both are within the tolerance.
+    let turned = [(132, 133), (100, 135)].map(|(captured, came)| FrameTime {
+        captured: Nanos(captured * MS),
+        came: Nanos(came * MS),
+    });
+    assert_eq!(pairs(&matched(&[&image, &turned], Nanos(32 * MS), 10)), [(0, 1)]);
 }
 
 fn times() -> impl Strategy<Value = Vec<FrameTime>> {

@@ -111,7 +111,7 @@ pub enum NoSets {
     },
     /// Nobody knows where the sensors are.
     #[error(
-        "no calibration: it is not known where the sensors of {camera} and of {lidar} are against each other, so boxes of the LiDAR cannot be laid into the images; a bag needs /tf_static with the frames of both, KITTI the LiDAR's Tr in its files of calibration"
+        "no calibration: it is not known where the sensors of {camera} and of {lidar} are against each other, so boxes of the LiDAR cannot be laid into the images; a bag needs /tf_static with the frames of both (or /tf around the captures), KITTI the LiDAR's Tr in its files of calibration"
     )]
     NoPlaces {
         /// The camera in words.

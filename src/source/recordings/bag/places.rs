@@ -127,7 +127,7 @@ impl Places {
     pub(super) fn on_vehicle(&self, frame: &str) -> Option<Placed> {
         let frame = plain(frame);
         let mut at = Placed::new(frame, Pose::NONE);
-        let is_known = self.fixed.contains_key(frame) || self.moving.contains_key(frame);
+        let is_known = self.knows(frame);
         for _ in 0..DEEPEST {
             let Some(above) = self.fixed.get(&at.within) else {
                 return is_known.then_some(at);
@@ -138,6 +138,14 @@ impl Places {
             };
         }
         None
+    }
+
+    /// Whether a frame is in another, or another in it.
+    fn knows(&self, frame: &str) -> bool {
+        self.fixed.contains_key(frame)
+            || self.moving.contains_key(frame)
+            || self.fixed.values().any(|placed| *placed.within == *frame)
+            || self.moving.values().any(|track| *track.parent == *frame)
     }
 
     /// Where the vehicle's frame was at a time, in the frame at the top; `None` where the bag does not tell.

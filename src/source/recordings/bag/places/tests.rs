@@ -65,6 +65,13 @@ fn nothing_is_said_of_frames_that_the_bag_does_not_have() {
 }
 
 #[test]
+fn a_sensor_that_others_are_mounted_on_is_the_vehicle() {
+    let places = places(&[transform("velodyne", "camera_2", 0, 1.0)], &[]);
+    assert_eq!(x(places.on_vehicle("velodyne")), Some(("velodyne".into(), 0.0)));
+    assert_eq!(x(places.on_vehicle("/camera_2")), Some(("velodyne".into(), 1.0)));
+}
+
+#[test]
 fn poses_far_apart_say_nothing_of_what_lies_between() {
     let moving = [
         transform("map", "base_link", 0, 0.0),
