@@ -1,5 +1,6 @@
 //! Several frames in one inference: each finds what it finds alone, and has its own times; what cannot be batched is refused before.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -62,23 +63,23 @@ fn ran(folder: &Path, name: &str, tenant: &str) -> (Vec<FrameRecord>, Vec<Vec<De
     let arguments = ["run", scenario.to_str().unwrap(), "--quiet", "--out", &file];
     let output = run(&arguments, folder);
     assert!(output.status.success(), "{}", stderr(&output));
-    let (mut frames, mut found) = (Vec::new(), Vec::new());
+    // What was found in a frame may stand before or after the frame in the file.
+    let (mut frames, mut found) = (Vec::new(), BTreeMap::new());
     for event in RunReader::open(&folder.join(file)).unwrap() {
         match event.unwrap() {
             Event::Frame(frame) if frame.tenant == 0 && frame.outcome == Outcome::Completed => {
-                frames.push(frame);
-                found.push(Vec::new());
+                frames.push(frame)
             }
-            Event::Detections(record) => {
-                let at = frames
-                    .iter()
-                    .position(|frame: &FrameRecord| frame.finished == record.at);
-                found[at.unwrap()] = record.detections;
-            }
+            Event::Detections(record) => drop(found.insert(record.at, record.detections)),
             _ => {}
         }
     }
-    (frames, found)
+    let of_each = frames
+        .iter()
+        .map(|frame: &FrameRecord| found.remove(&frame.finished).unwrap_or_default())
+        .collect();
+    assert!(found.is_empty(), "found in no frame: {found:?}");
+    (frames, of_each)
 }
 
 fn are_alike(one: &[Detection], other: &[Detection]) {

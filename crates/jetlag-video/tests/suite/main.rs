@@ -73,9 +73,10 @@ fn size(text: &str) -> Size {
     text.parse().unwrap()
 }
 
+/// Patience for what will never come. Long enough for a shell to begin on a busy machine, since each test has a frame before.
 fn hurried() -> Reading {
     Reading {
-        patience: Duration::from_millis(200),
+        patience: Duration::from_secs(10),
         ..Reading::default()
     }
 }
