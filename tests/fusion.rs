@@ -338,3 +338,42 @@ fn a_bag_has_sets_where_it_says_where_its_sensors_are() {
     assert_eq!(told["frames"]["completed"], 3, "{}", stderr(&output));
     assert_eq!(told["synchronised"]["complete"], 3);
 }
+
+#[test]
+fn a_raw_drive_of_kitti_has_sets_of_its_camera_and_its_lidar() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let synth = [
+        "data",
+        "synth",
+        "--format",
+        "kitti",
+        "--out",
+        "raw",
+        "--seconds",
+        "1",
+        "--seed",
+        "9",
+    ];
+    let made = run(&synth, folder);
+    assert!(made.status.success(), "{}", stderr(&made));
+    let tenant = format!(
+        "{BOTH}, backend: Cpu(threads: 1), arrival: Replay, overload: Queue(capacity: 100), source: Kitti(path: \"raw\", \
+         layout: Raw, sequence: \"2023_11_14_drive_0001_sync\", sensors: [Camera, Lidar], repeat: false)"
+    );
+    let output = run_of(folder, &tenant, "");
+    let told = summary(&output);
+    assert_eq!(told["frames"]["completed"], 10, "{}", stderr(&output));
+    assert_eq!(told["synchronised"]["complete"], 10);
+    let (frames, found) = recorded(folder);
+    assert!(
+        frames
+            .iter()
+            .all(|frame| frame.skew.is_some_and(|skew| skew.0 >= 0)),
+        "each set tells how far its sensors are apart"
+    );
+    assert!(
+        found.iter().any(|(_, found)| !found.is_empty()),
+        "an empty street"
+    );
+}

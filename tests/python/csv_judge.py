@@ -63,6 +63,8 @@ def main(run, folder):
                     "input_size": str(m.input_size),
                     "captured_ns": optional(m.captured_ns),
                     "skew_ns": optional(m.skew_ns),
+                    "batch_first": str(m.batch_first) if m.batch_items else "",
+                    "batch_items": str(m.batch_items) if m.batch_items else "",
                     "age_ns": "" if m.captured_ns < 0 else str(m.finished_ns - m.captured_ns),
                 }
                 row.update({f"{stage}_ns": optional(getattr(m, f"{stage}_ns")) for stage in STAGES})

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use jetlag::record::{
-    Event, Manifest, NO_CONTENT, NodeRecord, Outcome, Phase, RunWriter, SampleRecord, Stage,
+    BatchPart, Event, Manifest, NO_CONTENT, NodeRecord, Outcome, Phase, RunWriter, SampleRecord, Stage,
 };
 use jetlag::units::{Nanos, Stamp};
 use nvidia_doubles::machine::{environment, missing, python};
@@ -66,6 +66,10 @@ fn everything() -> (Manifest, Vec<Event>) {
             frame.stages[stage as usize] = Some(ms(took));
         }
         frame.deadline = Some(ms(5.2));
+        frame.batch = (10..13).contains(&i).then_some(BatchPart {
+            first: late + 10,
+            items: 3,
+        });
         frame.outcome = match i % 10 {
             3 => Outcome::Dropped,
             6 => Outcome::Failed,
@@ -153,6 +157,7 @@ fn tables_say_what_the_run_file_says_and_pythons_csv_reads_them() {
         .find(|line| line.contains(",dropped,"))
         .expect("a drop");
     assert!(dropped.contains(",dropped,123,,"), "no content: {dropped}");
+    assert_eq!(frames.matches(",130,3\r\n").count(), 3, "three in one inference");
     assert!(frames.contains("\"lidar, \"\"front\"\" | left\",together,"));
     let telemetry = read("telemetry.csv");
     assert!(

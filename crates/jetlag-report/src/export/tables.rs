@@ -108,6 +108,8 @@ pub const TABLES: [Table; 7] = [
             maybe("age_ns", ValueKind::Int),
             maybe("synchronise_ns", ValueKind::Int),
             maybe("skew_ns", ValueKind::Int),
+            maybe("batch_first", ValueKind::Count),
+            maybe("batch_items", ValueKind::Count),
         ],
     },
     Table {
@@ -452,6 +454,8 @@ fn frame<'a>(frame: &'a FrameRecord, tenant: &'a str) -> Vec<Cell<'a>> {
         if_known(frame.age(), ns),
         if_known(synchronise, ns),
         if_known(frame.skew, ns),
+        if_known(frame.batch, |batch| Cell::Count(batch.first)),
+        if_known(frame.batch, |batch| Cell::Count(batch.items.into())),
     ]);
     row
 }
