@@ -328,6 +328,30 @@ mod tests {
         .unwrap()
     }
 
+    /// Its one frame is how the thread that reads it is scheduled, as the kernel numbers it.
+    struct Scheduled;
+
+    impl Store for Scheduled {
+        fn length(&self) -> usize {
+            1
+        }
+        fn fetch(&mut self, _: usize, raw: &mut Vec<u8>) -> Result<(), SourceError> {
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            // The 41st field; the second is a name in brackets, which may have blanks.
+            let (_, fields) = stat.rsplit_once(')').unwrap();
+            raw.push(fields.split_whitespace().nth(38).unwrap().parse().unwrap());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_thread_that_reads_ahead_takes_no_processor_from_a_frame() {
+        let mut ahead = ahead::Ahead::start(Box::new(Scheduled), 1, true).unwrap();
+        let mut raw = Vec::new();
+        ahead.take(&mut raw).unwrap();
+        assert_eq!(raw, [3], "SCHED_BATCH");
+    }
+
     #[derive(Clone, Copy, Debug)]
     enum Do {
         Acquire,

@@ -78,7 +78,10 @@ impl Ahead {
         let stop = store.stop();
         let reader = std::thread::Builder::new()
             .name("jetlag-read".to_owned())
-            .spawn(move || read(store.as_mut(), repeat, &told, buffers, &take_empty, &give_full))
+            .spawn(move || {
+                stand_behind();
+                read(store.as_mut(), repeat, &told, buffers, &take_empty, &give_full);
+            })
             .map_err(SourceError::NoThread)?;
         Ok(Ahead {
             wanted,
@@ -187,6 +190,18 @@ impl Drop for Ahead {
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }
+    }
+}
+
+/// Batch threads have their share of the processors, but take none from a thread that runs when they are woken. A frame that takes its
+/// bytes wakes this one; without this it waited on its own processor until the next frame was read.
+#[allow(unsafe_code, reason = "no library that is used here asks this of the system")]
+fn stand_behind() {
+    let batch = libc::sched_param { sched_priority: 0 };
+    // SAFETY: `batch` is read during the call, which changes how this thread (0) is scheduled and nothing else.
+    if unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const batch) } != 0 {
+        let error = std::io::Error::last_os_error();
+        log::debug!("frames are read ahead by a thread that takes the processor when it is woken: {error}");
     }
 }
 
