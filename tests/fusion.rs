@@ -11,20 +11,10 @@ use serde_json::Value;
 
 use crate::common::output::{assert_refused, run, stderr, stdout};
 
-/// A made drive of nuScenes.
-fn drive(folder: &Path) {
-    let synth = [
-        "data",
-        "synth",
-        "--format",
-        "nuscenes",
-        "--out",
-        "drive",
-        "--seconds",
-        "3",
-        "--seed",
-        "9",
-    ];
+/// A made drive of so many seconds.
+fn drive(folder: &Path, format: &str, out: &str, seconds: &str) {
+    let mut synth = vec!["data", "synth", "--seed", "9"];
+    synth.extend(["--format", format, "--out", out, "--seconds", seconds]);
     let made = run(&synth, folder);
     assert!(made.status.success(), "{}", stderr(&made));
 }
@@ -74,7 +64,7 @@ const BOTH: &str = "detector: Fusion(camera: \"builtin:camera\", lidar: \"builti
 fn sets_of_a_drive_are_released_with_their_first_sensor_and_fused() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    drive(folder);
+    drive(folder, "nuscenes", "drive", "3");
     let source = "backend: Cpu(threads: 1), source: NuScenes(path: \"drive\", sensors: [\"CAM_FRONT\", \"LIDAR_TOP\"])";
     let output = run_of(
         folder,
@@ -239,7 +229,7 @@ fn the_boxes_are_those_of_both_detectors_put_together_as_the_definition_says() {
 fn simulated_sets_wait_as_long_as_their_sensors_are_apart() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    drive(folder);
+    drive(folder, "nuscenes", "drive", "3");
     let tenant = "detector: Fusion(camera: \"builtin:camera\", lidar: \"builtin:lidar\", tolerance: \"5ms\"), \
                   backend: Sim(Fixed(\"4ms\")), arrival: Replay, \
                   source: NuScenes(path: \"drive\", sensors: [\"LIDAR_TOP\", \"CAM_FRONT\"], repeat: false)";
@@ -273,7 +263,7 @@ fn simulated_sets_wait_as_long_as_their_sensors_are_apart() {
 fn what_makes_no_sets_is_told_before_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    drive(folder);
+    drive(folder, "nuscenes", "drive", "3");
     let refused = |source: &str, tolerance: &str, words: &str| {
         let tenant = format!(
             "detector: Fusion(camera: \"builtin:camera\", lidar: \"builtin:lidar\", tolerance: \"{tolerance}\"), \
@@ -299,20 +289,7 @@ fn what_makes_no_sets_is_told_before_the_run() {
 fn a_bag_has_sets_where_it_says_where_its_sensors_are() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let synth = [
-        "data",
-        "synth",
-        "--format",
-        "mcap",
-        "--out",
-        "bag",
-        "--seconds",
-        "2",
-        "--seed",
-        "9",
-    ];
-    let made = run(&synth, folder);
-    assert!(made.status.success(), "{}", stderr(&made));
+    drive(folder, "mcap", "bag", "2");
     let told = stdout(&run(&["inspect", "bag", "--format", "json"], folder));
     let topics: Value = serde_json::from_str(&told).unwrap();
     let of_kind = |wanted: &str| {
@@ -343,20 +320,7 @@ fn a_bag_has_sets_where_it_says_where_its_sensors_are() {
 fn a_raw_drive_of_kitti_has_sets_of_its_camera_and_its_lidar() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let synth = [
-        "data",
-        "synth",
-        "--format",
-        "kitti",
-        "--out",
-        "raw",
-        "--seconds",
-        "1",
-        "--seed",
-        "9",
-    ];
-    let made = run(&synth, folder);
-    assert!(made.status.success(), "{}", stderr(&made));
+    drive(folder, "kitti", "raw", "1");
     let tenant = format!(
         "{BOTH}, backend: Cpu(threads: 1), arrival: Replay, overload: Queue(capacity: 100), source: Kitti(path: \"raw\", \
          layout: Raw, sequence: \"2023_11_14_drive_0001_sync\", sensors: [Camera, Lidar], repeat: false)"
