@@ -311,8 +311,9 @@ fn a_camera_that_gives_nothing_more_holds_up_no_phase_and_one_that_is_gone_ends_
         "Tenant(name: \"over\", backend: Null, source: {})",
         camera(20, "\"-t\", \"0.5\",")
     );
-    let well = "Tenant(name: \"well\", backend: Null, arrival: Periodic(20))";
-    let output = run(folder.path(), "1500ms", &[silent, gone, &over, well]);
+    let well = "Tenant(name: \"well\", backend: Null, arrival: Periodic(5))";
+    // Long enough for ffmpeg to begin and end beside many other programs.
+    let output = run(folder.path(), "6s", &[silent, gone, &over, well]);
     let told = tenants(&output);
     assert_eq!(told[0]["frames"]["failed"], 0, "{}", said(&output));
     let text = said(&output);

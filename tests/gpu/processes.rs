@@ -1,5 +1,6 @@
 //! `sharing: Processes`: one run file of several processes, whatever becomes of each of them.
 
+use std::io::Read;
 use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -141,10 +142,15 @@ fn what_processes_record_comes_together_in_one_file() {
 }
 
 /// The process of a tenant, once it is there.
-fn process_of(run: &Child, tenant: &str) -> Pid {
+fn process_of(run: &mut Child, tenant: &str) -> Pid {
     let wanted = format!("tenant-process\0{}\0{tenant}\0", run.id());
     let mut found = None;
     under_way::wait_until(&format!("the process of {tenant}"), || {
+        if let Some(status) = run.try_wait().unwrap() {
+            let mut text = String::new();
+            let _ = run.stderr.take().map(|mut said| said.read_to_string(&mut text));
+            panic!("no process of {tenant}: the run has ended, {status}: {text}");
+        }
         let mut processes = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
             let number = entry.ok()?.file_name().to_str()?.parse::<i32>().ok()?;
             let line = std::fs::read(format!("/proc/{number}/cmdline")).ok()?;
@@ -167,13 +173,13 @@ fn measured(folder: &Path, frames: usize) {
 /// Starts a long run in a process group of its own, and waits until it has measured a while.
 fn long(folder: &Path, duration: &str) -> (Child, [Pid; 3]) {
     let scenario = simulated(folder, &format!("duration: \"{duration}\","));
-    let run = jetlag(folder, &scenario)
+    let mut run = jetlag(folder, &scenario)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
         .unwrap();
-    let processes = ["fast", "fast-2", "slow"].map(|tenant| process_of(&run, tenant));
+    let processes = ["fast", "fast-2", "slow"].map(|tenant| process_of(&mut run, tenant));
     measured(folder, 20);
     (run, processes)
 }
@@ -249,12 +255,12 @@ fn a_process_that_dies_before_it_is_prepared_fails_its_tenant_alone() {
     ])";
     let scenario = folder.path().join("scenario.ron");
     std::fs::write(&scenario, text).unwrap();
-    let run = jetlag(folder.path(), &scenario)
+    let mut run = jetlag(folder.path(), &scenario)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    kill_process(process_of(&run, "camera"), Signal::KILL).unwrap();
+    kill_process(process_of(&mut run, "camera"), Signal::KILL).unwrap();
     let output = run.wait_with_output().unwrap();
     let summary = summary(&output);
     assert!(number(&summary, "model", "/frames/completed") > 0.0, "{summary}");
@@ -273,12 +279,12 @@ fn a_process_that_hangs_is_ended_and_the_others_results_are_kept() {
     let folder = tempfile::tempdir().unwrap();
     // Of ten seconds' patience beyond the watchdog's time, no more than needed.
     let scenario = simulated(folder.path(), "duration: \"12s\", watchdog: \"10ms\",");
-    let run = jetlag(folder.path(), &scenario)
+    let mut run = jetlag(folder.path(), &scenario)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let hung = process_of(&run, "slow");
+    let hung = process_of(&mut run, "slow");
     measured(folder.path(), 5);
     kill_process(hung, Signal::STOP).unwrap();
     let output = run.wait_with_output().unwrap();

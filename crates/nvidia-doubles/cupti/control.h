@@ -75,7 +75,7 @@ CUPTI_DOUBLE void cupti_double_graph_node(uint64_t node, uint64_t original);
 ///   nothing 1       nothing is recorded
 ///   deaf 1          NVTX's way in answers modules that nobody listens
 ///   step N          CLOCK_REALTIME is set by N nanoseconds
-/// A process has them in CUPTI_DOUBLE_ORDERS, with ";" between; a number of two parts is written K:N. "@M ORDER" waits for the Mth record.
+/// A process has them in CUPTI_DOUBLE_ORDERS, with ";" between; a number of two parts is written K:N. "@M ORDER" waits for the Mth kernel, copy or fill.
 CUPTI_DOUBLE void cupti_double_tell(char const* order, uint64_t number);
 /// What it knows: subscribed, registered, thread_id_type, latency, zeroed, per_thread, device_buffer_size, enabled:K, pushed (on this
 /// thread), requested, handed_back, empty (buffers that it asked for and did not get), nvtx_modules (that found it), unbalanced (ends of

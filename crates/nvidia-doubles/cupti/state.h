@@ -28,7 +28,7 @@ struct State
     std::set<std::string> faults;
     std::string faults_told;
     std::map<std::string, uint64_t> orders;
-    std::multimap<uint64_t, std::pair<std::string, uint64_t>> later; // orders, by how many records there are before
+    std::multimap<uint64_t, std::pair<std::string, uint64_t>> later; // orders, by how much work of the device is recorded before
     uint64_t emitted = 0;
     std::map<uint32_t, CUptiResult> refused;
     std::map<uint32_t, std::size_t> lengths; // that were told
