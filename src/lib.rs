@@ -15,7 +15,7 @@
 //!   `backend/onnxruntime`, of the feature `onnxruntime`, the crate `ort`
 //! - [`tenant`] ← backend's trait, detector, source, clock, trace; [`telemetry`] ← board, clock
 //! - `activity` (a feature) ← record, scenario, clock, tenant's `Marks`; only it sees the crate `cupti-dyn`
-//! - [`ceilings`] ← backend, board, clock, tensor
+//! - [`ceilings`] ← backend, board, clock, gpu, tensor
 //! - [`deploy`] ← scenario, detector's specs, engine's network files; [`show`] ← report and what it shows
 //! - `convert` (a feature) ← source, and the crates of recordings
 //! - [`commands`] ← everything

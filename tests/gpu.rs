@@ -6,6 +6,7 @@ use crate::common::under_way;
 mod bad_input;
 mod batches;
 mod building;
+mod ceilings;
 mod device_steps;
 mod driver;
 mod in_flight;

@@ -1,4 +1,5 @@
-//! What this machine's processor reaches at most, measured: the peak of fp32, and bandwidth of memory, caches and copies.
+//! What this machine reaches at most, measured: peaks of arithmetic, and bandwidth of memory, caches and copies. Of a GPU in
+//! `device`; of the processor here:
 //!
 //! - **fp32**: a square matrix product through the embedded backend, the same kernels that networks run on; of several sizes the
 //!   fastest. It is what that backend can reach, a little below what the silicon could.
@@ -10,12 +11,16 @@
 //! against ceilings is `analysis::roofline`'s.
 
 mod caches;
+#[cfg_attr(not(feature = "gpu"), path = "without_device.rs")]
+mod device;
 mod matrix;
 mod moving;
 
 use crate::backend::BackendError;
 use crate::board::Roots;
 use crate::units::Nanos;
+
+pub use device::{DeviceError, of_device};
 
 /// Bytes that memory is measured over where no cache is known: more than any processor's last one.
 const FAR_BYTES: u64 = 512 << 20;
@@ -66,6 +71,45 @@ pub struct Moved {
     pub bytes: u64,
     /// Bytes a second, of all threads together.
     pub bytes_per_s: f64,
+}
+
+/// What was measured of a GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfDevice {
+    /// As the driver calls it.
+    pub name: String,
+    /// The fastest arithmetic, one for each number format.
+    pub peaks: Vec<DevicePeak>,
+    /// Of `memory` and `L2`.
+    pub bandwidths: Vec<DeviceRate>,
+    /// Copies within its memory, to it and from it.
+    pub copies: Vec<DeviceRate>,
+    /// What could not be measured, and why: a sentence each.
+    pub missing: Vec<String>,
+}
+
+/// The highest rate of arithmetic of a GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DevicePeak {
+    /// The number format: `fp32`, `tf32`, `fp16`, `int8`.
+    pub precision: &'static str,
+    /// Operations a second, two for a multiply-add.
+    pub flops_per_s: f64,
+    /// What was computed.
+    pub how: String,
+}
+
+/// The highest rate of moving bytes of a GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceRate {
+    /// Of what.
+    pub name: String,
+    /// Bytes a second.
+    pub bytes_per_s: f64,
+    /// Bytes of the block that was moved again and again.
+    pub working_set: Option<u64>,
+    /// How they were moved, and which bytes count.
+    pub how: &'static str,
 }
 
 /// Measures the processor, on one thread and on as many as asked.

@@ -55,7 +55,10 @@ pub struct CeilingsArgs {
     /// Overwrite the file that --output names.
     #[arg(long, requires = "output")]
     pub force: bool,
-    /// Threads; beside them one alone is measured [default: all processors].
+    /// The GPU's number, as CUDA counts them [default: 0].
+    #[arg(long, value_name = "N", conflicts_with = "threads")]
+    pub gpu: Option<u16>,
+    /// Threads of the processor; beside them one alone is measured [default: all processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// Time for each figure.
@@ -72,6 +75,6 @@ pub enum CeilingsBackend {
     /// The processor, through the embedded backend.
     #[default]
     Cpu,
-    /// A GPU.
+    /// A GPU, through cuBLAS and kernels of our own.
     Gpu,
 }

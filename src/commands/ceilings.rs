@@ -9,7 +9,7 @@ use super::output::{print, say};
 use super::run_path::spare_files;
 use crate::analysis::roofline::{Bandwidth, CEILINGS_SCHEMA, Ceilings, Peak, Processor};
 use crate::board::{self, Roots};
-use crate::ceilings::{Effort, Measured, Moved, of_processor};
+use crate::ceilings::{DevicePeak, DeviceRate, Effort, Measured, Moved, OfDevice, of_device, of_processor};
 use crate::cli::{CeilingsArgs, CeilingsBackend, Format};
 use crate::report::text::roofline::of_ceilings;
 use crate::units::parse_duration;
@@ -17,24 +17,21 @@ use crate::units::parse_duration;
 /// Measures, prints, and writes the file that was asked for.
 ///
 /// # Errors
-/// [`WrongUse`] for a GPU, a duration that is none, a file that is there; the embedded backend is not in this jetlag.
+/// [`WrongUse`] for a duration that is none, a file that is there; the embedded backend is not in this jetlag, or there is no GPU.
 pub(super) fn run(args: &CeilingsArgs) -> anyhow::Result<Outcome> {
-    if args.backend == CeilingsBackend::Gpu {
-        return Err(WrongUse(
-            "ceilings of a GPU are not measured yet. On a Jetson, `jetlag roofline` takes them from its table of boards (--board); \
-             for another GPU write them in a file (docs/models.md has the form) and name it with --ceilings"
-                .to_owned(),
-        )
-        .into());
-    }
     let each = parse_duration(&args.each).map_err(|problem| WrongUse(format!("--each: {problem}")))?;
     if let Some(file) = &args.output {
         spare_files(file, args.force)?;
     }
-    let all = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = args.threads.map_or(all, usize::from).min(all);
-    let roots = Roots::system();
-    let measured = ceilings(of_processor(&roots, Effort { threads, each })?, &roots);
+    let measured = match args.backend {
+        CeilingsBackend::Cpu => {
+            let all = std::thread::available_parallelism().map_or(1, usize::from);
+            let threads = args.threads.map_or(all, usize::from).min(all);
+            let roots = Roots::system();
+            ceilings(of_processor(&roots, Effort { threads, each })?, &roots)
+        }
+        CeilingsBackend::Gpu => device(of_device(args.gpu.unwrap_or_default(), each)?),
+    };
     let json = serde_json::to_string_pretty(&measured)? + "\n";
     if let Some(file) = &args.output {
         write(file, &json, &measured)?;
@@ -58,7 +55,42 @@ fn write(file: &Path, json: &str, measured: &Ceilings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was measured, as roofs are taken of it.
+/// What was measured of a GPU, as roofs are taken of it.
+fn device(measured: OfDevice) -> Ceilings {
+    let rates = |rates: Vec<DeviceRate>| -> Vec<Bandwidth> {
+        let rate = |rate: DeviceRate| Bandwidth {
+            name: rate.name,
+            threads: None,
+            bytes_per_s: rate.bytes_per_s,
+            working_set: rate.working_set,
+            how: rate.how.to_owned(),
+        };
+        rates.into_iter().map(rate).collect()
+    };
+    let peak = |peak: DevicePeak| Peak {
+        precision: peak.precision.to_owned(),
+        threads: None,
+        flops_per_s: peak.flops_per_s,
+        how: peak.how,
+    };
+    let mut notes = measured.missing;
+    notes.push(
+        "They hold at the clocks that the GPU had: `sudo jetlag clocks max` holds a board's at their maximum, here and in the runs."
+            .to_owned(),
+    );
+    Ceilings {
+        schema: CEILINGS_SCHEMA,
+        name: measured.name,
+        processor: Processor::Gpu,
+        source: format!("measured by jetlag {}", env!("CARGO_PKG_VERSION")),
+        peaks: measured.peaks.into_iter().map(peak).collect(),
+        bandwidths: rates(measured.bandwidths),
+        copies: rates(measured.copies),
+        notes,
+    }
+}
+
+/// What was measured of the processor, as roofs are taken of it.
 fn ceilings(measured: Measured, roots: &Roots) -> Ceilings {
     let threads = |threads: usize| u32::try_from(threads).ok();
     let bandwidths = |all: Vec<Moved>, how: &str| -> Vec<Bandwidth> {

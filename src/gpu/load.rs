@@ -10,6 +10,8 @@ use super::{Gpu, GpuError};
 
 /// Bytes of the vectors that the kernels move.
 const VECTOR_BYTES: usize = 16;
+/// Of a thread, in a round of `jetlag_load_compute`.
+const MULTIPLY_ADDS: u64 = 128;
 /// The least of each block that is streamed over: far beyond the second-level cache of every Jetson.
 const STREAMED_BYTES: usize = 64 << 20;
 
@@ -77,6 +79,17 @@ impl LoadKernel {
     /// The GPU that the load runs on.
     pub fn gpu(&self) -> &Arc<Gpu> {
         self.kernel.gpu()
+    }
+
+    /// Bytes of the block that is read, where one is.
+    pub fn block_bytes(&self) -> Option<u64> {
+        (self.load != Load::Compute).then_some(self.from.bytes() as u64)
+    }
+
+    /// Operations of `count` units of work, two for a multiply-add; none of what only moves.
+    pub fn operations(&self, count: u64) -> Option<u64> {
+        let threads = u64::from(self.blocks) * u64::from(BLOCK);
+        (self.load == Load::Compute).then(|| count.saturating_mul(threads * 2 * MULTIPLY_ADDS))
     }
 
     /// Bytes that `count` units of work move, where they move any.

@@ -25,6 +25,7 @@
     reason = "calls of the CUDA driver; each block states the fact that it relies on"
 )]
 
+mod blas;
 mod clock_map;
 mod context;
 mod copies;
@@ -43,10 +44,12 @@ mod queues;
 mod scatter;
 mod span;
 mod stream;
+mod toolkit;
 
+pub use blas::{Blas, BlasError, Numbers};
 pub use clock_map::{Anchor, Calibration, Calibrator, ClockMap};
 pub use context::Gpu;
-pub use copies::CopyLoad;
+pub use copies::{CopyLoad, Way};
 pub use device::{Device, GpuError, devices, first, numbered};
 pub use event::{Event, Sync};
 pub use fit::Fit;

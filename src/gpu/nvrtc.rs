@@ -5,9 +5,11 @@
 //! others.
 
 use std::ffi::{CStr, CString, c_char, c_int};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use libloading::Library;
+
+use super::toolkit::Names;
 
 type Program = *mut std::ffi::c_void;
 
@@ -113,43 +115,17 @@ impl std::fmt::Debug for Nvrtc {
     }
 }
 
-/// `major` as in `libnvrtc.so.12`; releases of CUDA 11 from 11.2 on share one name.
-fn soname(major: i32) -> &'static [&'static str] {
-    match major {
-        11 => &["libnvrtc.so.11.2"],
-        12 => &["libnvrtc.so.12"],
-        13 => &["libnvrtc.so.13"],
-        14 => &["libnvrtc.so.14"],
-        _ => &[],
-    }
-}
-
-/// Where the library may be, the likeliest first: the driver's own release, then older ones, then newer ones.
-fn candidates(driver_cuda: i32, named: Option<&Path>) -> Vec<PathBuf> {
-    let driver = driver_cuda / 1000;
-    let mut majors: Vec<i32> = (11..=14).collect();
-    majors.sort_by_key(|major| (*major > driver, (driver - major).abs()));
-    let names: Vec<&str> = majors
-        .iter()
-        .flat_map(|major| soname(*major))
-        .copied()
-        .chain(["libnvrtc.so"])
-        .collect();
-    match named {
-        Some(folder) if folder.is_dir() => return names.iter().map(|name| folder.join(name)).collect(),
-        Some(file) => return vec![file.to_owned()],
-        None => {}
-    }
-    let target = match std::env::consts::ARCH {
-        "aarch64" => "/usr/local/cuda/targets/aarch64-linux/lib",
-        _ => "/usr/local/cuda/targets/x86_64-linux/lib",
-    };
-    let folders = [Path::new("/usr/local/cuda/lib64"), Path::new(target)];
-    let in_folders = folders
-        .iter()
-        .flat_map(|folder| names.iter().map(|name| folder.join(name)));
-    names.iter().map(PathBuf::from).chain(in_folders).collect()
-}
+/// Its names by CUDA's major version; releases of CUDA 11 from 11.2 on share one.
+const NAMES: Names = Names {
+    by_major: &[
+        (11, "libnvrtc.so.11.2"),
+        (12, "libnvrtc.so.12"),
+        (13, "libnvrtc.so.13"),
+        (14, "libnvrtc.so.14"),
+    ],
+    plain: "libnvrtc.so",
+    variable: "JETLAG_NVRTC",
+};
 
 impl Nvrtc {
     /// Finds the library that fits the driver (its CUDA version, as 12040 for 12.4): at `named` (a file or a folder), else
@@ -158,11 +134,8 @@ impl Nvrtc {
     /// # Errors
     /// There is none, or what there is is not NVRTC.
     pub fn find(driver_cuda: i32, named: Option<&Path>) -> Result<Self, NvrtcError> {
-        let from_environment = std::env::var_os("JETLAG_NVRTC")
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from);
         let mut looked = Vec::new();
-        for path in candidates(driver_cuda, named.or(from_environment.as_deref())) {
+        for path in NAMES.candidates(driver_cuda, named) {
             // SAFETY: NVRTC's library runs nothing of note when it is loaded.
             match unsafe { Library::new(&path) } {
                 Ok(library) => return Self::over(library, path.display().to_string()),
@@ -325,28 +298,6 @@ impl Drop for Compiling<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_drivers_own_release_is_looked_for_first_and_newer_ones_last() {
-        let names = |driver| -> Vec<String> {
-            let all = candidates(driver, None);
-            all.iter()
-                .take(4)
-                .map(|path| path.display().to_string())
-                .collect()
-        };
-        assert_eq!(
-            names(12_040),
-            [
-                "libnvrtc.so.12",
-                "libnvrtc.so.11.2",
-                "libnvrtc.so.13",
-                "libnvrtc.so.14"
-            ]
-        );
-        assert_eq!(names(11_040)[0], "libnvrtc.so.11.2");
-        assert_eq!(names(13_000)[..2], ["libnvrtc.so.13", "libnvrtc.so.12"]);
-    }
 
     #[test]
     fn a_missing_library_is_told_with_where_it_was_looked_for() {

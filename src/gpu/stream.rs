@@ -125,6 +125,19 @@ impl Stream {
             .map_err(driver_failed("cuMemcpyDtoHAsync"))
     }
 
+    /// Copies the first `bytes` of one block of device memory to another, in order with the stream; `bytes` is cut to what both
+    /// blocks hold.
+    ///
+    /// # Errors
+    /// The driver fails.
+    pub fn copy(&self, to: &DeviceMemory, from: &DeviceMemory, bytes: usize) -> Result<(), GpuError> {
+        let bytes = bytes.min(to.bytes()).min(from.bytes());
+        // SAFETY: both blocks hold as many bytes, are two (a block has one owner), and are not freed before the device is done.
+        unsafe { sys::cuMemcpyDtoDAsync_v2(to.address(), from.address(), bytes, self.raw) }
+            .result()
+            .map_err(driver_failed("cuMemcpyDtoDAsync"))
+    }
+
     /// Fills the first `bytes` of device memory with zeros, in order with the stream.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The doubles of the CUDA driver and of NVRTC.
+//! The doubles of the CUDA driver, of NVRTC and of cuBLAS.
 //!
 //! The driver's double is read when a process loads it, so a test runs in a process of its own: [`Control::apply`] makes a
 //! command find the double and tells it what to pretend; [`beside`] runs the body of a test so. What each variable means
@@ -195,6 +195,11 @@ fn included() -> String {
 /// The folder for `JETLAG_NVRTC` with NVRTC's double, if it can be made here.
 pub fn nvrtc() -> Option<PathBuf> {
     compile::library("libnvrtc.so.12", &compile::sources("cuda"), &["nvrtc"], &[])
+}
+
+/// The folder for `JETLAG_CUBLAS` with cuBLAS's double, if it can be made here.
+pub fn cublas() -> Option<PathBuf> {
+    compile::library("libcublas.so.12", &compile::sources("cuda"), &["cublas"], &[])
 }
 
 /// What the processes that wrote to this log called, and what they did not give back: one object each.

@@ -9,7 +9,9 @@ use super::{NAME, calibrate, failed};
 use crate::backend::gpu::{self, Lanes, Lender, Wanted};
 use crate::backend::{BackendError, Beginning, Slot, StageTimes};
 use crate::clock::{Clock, RealClock};
-use crate::gpu::{Anchor, ClockMap, CopyLoad, Event, Gpu, GpuError, LOAD, Load, LoadKernel, Stream, Sync};
+use crate::gpu::{
+    Anchor, ClockMap, CopyLoad, Event, Gpu, GpuError, LOAD, Load, LoadKernel, Stream, Sync, Way,
+};
 use crate::record::Submission;
 use crate::scenario::{self, Resource};
 use crate::tensor::TensorSet;
@@ -85,7 +87,7 @@ impl Work {
             Resource::Dram => Load::Dram,
             Resource::L2 => Load::L2,
             Resource::HostToDevice => {
-                return Ok(Work::Copies(CopyLoad::new(device).map_err(lacks)?));
+                return Ok(Work::Copies(CopyLoad::new(device, Way::ToDevice).map_err(lacks)?));
             }
             Resource::Compute | Resource::HostCpu | Resource::HostMemory => Load::Compute,
         };
