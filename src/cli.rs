@@ -22,7 +22,10 @@ use crate::built;
 pub use annotate::AnnotateArgs;
 pub use build::{BuildArgs, CacheCommand, PlanArgs};
 pub use counters::CountersArgs;
-pub use data::{BagCompression, ConvertArgs, DataCommand, Storage, SynthArgs, SynthFormat};
+pub use data::{
+    BagCompression, ConvertArgs, DataCommand, Levels, PruneMode, Storage, SynthArgs, SynthFormat,
+    VariantsArgs,
+};
 pub use detectors::{CountedAs, EvalArgs, EvalMode, InspectArgs, OptimiserArg, ViewArgs, WorkRules};
 pub use init::InitArgs;
 pub use machine::{ClocksCommand, ClocksWhen, DoctorArgs, MonitorArgs, SelftestArgs, SelftestGroup};

@@ -138,6 +138,16 @@ fn models_are_there_or_say_how_to_have_them() {
     let work = ["inspect", "--work", "engines/camera.onnx"];
     assert_answer(&jetlag(&work), "models", is_built);
     assert_answer(&jetlag(&["predict", "eval", "tests"]), "models", is_built);
+    let variants = [
+        "data",
+        "variants",
+        "tests/suite.rs",
+        "--prune",
+        "5",
+        "-o",
+        "tests/suite.rs",
+    ];
+    assert_answer(&jetlag(&variants), "models", is_built);
     assert_answer(&jetlag(&["eval", "tests/records/v1.3.mcap"]), "models", is_built);
 }
 

@@ -76,6 +76,8 @@ mod sweep;
 mod terminal;
 #[cfg(feature = "trace")]
 mod trace;
+#[cfg(feature = "models")]
+mod variants;
 #[cfg(feature = "recordings")]
 mod video;
 #[cfg(feature = "cpu")]

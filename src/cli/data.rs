@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::Format;
+
 /// Data that is made, or made into other data.
 #[derive(Debug, Subcommand)]
 pub enum DataCommand {
@@ -19,6 +21,88 @@ pub enum DataCommand {
            jetlag data convert bag.db3 -o bag.mcap --compression lz4
            jetlag data convert kitti --sequence 00 -o kitti.mcap")]
     Convert(ConvertArgs),
+    /// Make copies of a network with fewer channels, as values of a sweep's axis.
+    #[command(
+        after_help = "Examples:  jetlag data variants net.onnx --prune 5..90 -o variants
+           jetlag data variants net.onnx --prune 10,30,50 --mode l1 -o variants
+           jetlag data variants net.onnx --prune 5..90 --step 15 --seed 7 -o variants --format json"
+    )]
+    Variants(VariantsArgs),
+}
+
+/// Shares of filters, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Levels {
+    /// The smallest.
+    pub from: u8,
+    /// The largest.
+    pub to: u8,
+}
+
+impl std::str::FromStr for Levels {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Levels, String> {
+        let level = |text: &str| match text.trim().parse::<u8>() {
+            Ok(level @ 1..=99) => Ok(level),
+            _ => Err(format!(
+                "`{text}` is no level; levels are whole numbers from 1 to 99, such as 30, or 5..90 for all of them by --step"
+            )),
+        };
+        let (from, to) = match text.split_once("..") {
+            Some((from, to)) => (level(from)?, level(to.strip_prefix('=').unwrap_or(to))?),
+            None => (level(text)?, level(text)?),
+        };
+        match from <= to {
+            true => Ok(Levels { from, to }),
+            false => Err(format!("{from} is above {to}; the smaller level stands first")),
+        }
+    }
+}
+
+/// Which filters are removed first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PruneMode {
+    /// In an order that follows from --seed.
+    #[default]
+    Random,
+    /// Those with the smallest sum of absolute weights.
+    L1,
+}
+
+/// Arguments of `jetlag data variants`.
+#[derive(Debug, Args)]
+pub struct VariantsArgs {
+    /// The network (.onnx), with its weights in the file.
+    #[arg(value_name = "NETWORK")]
+    pub network: PathBuf,
+    /// Share of each layer's filters to remove, in percent: levels, and ranges with both their ends.
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', required = true)]
+    pub prune: Vec<Levels>,
+    /// Distance of the levels of a range.
+    #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=98))]
+    pub step: u8,
+    /// Which filters are removed first.
+    #[arg(long, value_enum, default_value_t)]
+    pub mode: PruneMode,
+    /// Seed of --mode random; equal seeds give equal files [default: 0].
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// The folder to write.
+    #[arg(long, short, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Size of a dimension that the network leaves open, by name; may be repeated. The batch is taken as 1.
+    #[arg(long = "dim", value_name = "NAME=SIZE")]
+    pub dims: Vec<String>,
+    /// Shape of an input, such as images:1x3x640x640; may be repeated.
+    #[arg(long = "shape", value_name = "TENSOR:SHAPE")]
+    pub shapes: Vec<String>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Replace variants that were written there.
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// How generated data is written.

@@ -1,9 +1,11 @@
 //! `jetlag data`: makes data sets. `synth` writes a synthetic world: stills in KITTI's object layout, and drives as nuScenes,
-//! KITTI's raw layout or a bag. `convert` makes a bag of any recording.
+//! KITTI's raw layout or a bag. `convert` makes a bag of any recording. `variants` makes copies of a network with fewer channels.
 
 #[cfg_attr(not(feature = "recordings"), path = "data/without_recordings.rs")]
 mod recordings;
 pub mod stills;
+#[cfg_attr(not(feature = "models"), path = "data/without_models.rs")]
+pub(super) mod variants;
 
 use super::outcome::{Outcome, WrongUse};
 use crate::cli::{BagCompression, ConvertArgs, SynthArgs, SynthFormat};

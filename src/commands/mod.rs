@@ -155,6 +155,7 @@ pub fn run(cli: Cli) -> u8 {
         Command::Predict(command) => predict::run(&command),
         Command::Data(DataCommand::Synth(args)) => data::synth(&args),
         Command::Data(DataCommand::Convert(args)) => data::convert(&args),
+        Command::Data(DataCommand::Variants(args)) => data::variants::make(&args),
         Command::Deploy(args) => deploy::run(&args),
         Command::Clocks(command) => clocks::run(&command),
         Command::Completions { shell } => words::completions(shell),

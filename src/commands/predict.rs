@@ -13,6 +13,7 @@ use jetlag_work::{Dim, Given, Graph};
 
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
+use super::work;
 use crate::cli::{
     Features, Format, PredictApply, PredictCommand, PredictEval, PredictFit, PredictProtocol, PredictStage,
 };
@@ -102,13 +103,7 @@ fn apply(args: &PredictApply) -> anyhow::Result<Outcome> {
         ModelError::File { .. } => WrongUse::because(error),
         other => WrongUse(format!("{}: {other}", args.model.display())),
     })?;
-    let mut given = Given::default();
-    for text in &args.dims {
-        given.dim(text).map_err(WrongUse::because)?;
-    }
-    for text in args.shapes.iter().flat_map(|shapes| shapes.split(',')) {
-        given.shape(text).map_err(WrongUse::because)?;
-    }
+    let given = work::given(&args.dims, &args.shapes)?;
     let (table, batch) = layers(&args.network, &given)?;
     let device = args
         .board

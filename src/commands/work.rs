@@ -27,7 +27,7 @@ pub(super) fn inspect(args: &InspectArgs, kind: &str) -> anyhow::Result<Outcome>
     match kind {
         "onnx" => {
             let graph = Graph::open(&args.file).map_err(WrongUse::because)?;
-            one(args, &graph, &given(args)?)
+            one(args, &graph, &given(&args.dims, &args.shapes)?)
         }
         "ron" => detector(args),
         "plan" | "engine" | "trt" => Err(WrongUse(format!(
@@ -43,12 +43,16 @@ pub(super) fn inspect(args: &InspectArgs, kind: &str) -> anyhow::Result<Outcome>
     }
 }
 
-fn given(args: &InspectArgs) -> Result<Given, WrongUse> {
+/// Sizes as `--dim` and `--shape` give them.
+///
+/// # Errors
+/// [`WrongUse`] for one that is written otherwise.
+pub(super) fn given(dims: &[String], shapes: &[String]) -> Result<Given, WrongUse> {
     let mut given = Given::default();
-    for text in &args.dims {
+    for text in dims {
         given.dim(text).map_err(WrongUse::because)?;
     }
-    for text in args.shapes.iter().flat_map(|shapes| shapes.split(',')) {
+    for text in shapes.iter().flat_map(|shapes| shapes.split(',')) {
         given.shape(text).map_err(WrongUse::because)?;
     }
     Ok(given)
@@ -120,7 +124,7 @@ fn detector(args: &InspectArgs) -> anyhow::Result<Outcome> {
             NetworkSource::Embedded { bytes, .. } => Graph::from_bytes(bytes),
         };
         let graph = graph.map_err(WrongUse::because)?;
-        let given = of_detector(&detector, engine, given(args)?)?;
+        let given = of_detector(&detector, engine, given(&args.dims, &args.shapes)?)?;
         let counted =
             work(&graph, &given, &options(args)).map_err(|error| WrongUse(format!("{engine}: {error}")))?;
         all.insert(name(engine), counted);

@@ -21,7 +21,7 @@
 //! - What depends on data (NonMaxSuppression, branches, loops that may end) is an upper bound and marked so. What is not known is
 //!   none, with the reason, and listed with its share of the nodes.
 //!
-//! Weights are never read, neither in the file nor beside it. A network that contradicts itself, lacks sizes or is cut off is an
+//! To count, weights are never read, neither in the file nor beside it; only [`prune`] does. A network that contradicts itself, lacks sizes or is cut off is an
 //! error of one sentence.
 //!
 //! | module | what it holds |
@@ -33,6 +33,7 @@
 //! | `cost` | work: likewise |
 //! | `walk` | all nodes once, with branches, loops and functions |
 //! | `layers` | the layers as shapes, for models of time |
+//! | [`prune`] | networks with fewer channels |
 //! | `traffic`, `live`, `training` | what moves, what lives, what comes back |
 //! | `work`, `text` | all of it together; as a table |
 //! | [`pagoda()`] | the estimate of another tool by its rules |
@@ -52,6 +53,7 @@ mod live;
 mod onnx;
 mod order;
 mod pagoda;
+pub mod prune;
 mod text;
 mod traffic;
 mod training;

@@ -92,7 +92,7 @@ pub(crate) fn sort(nodes: &mut Vec<Node>, mut known: HashSet<String>) -> Result<
 }
 
 /// What a node takes: its inputs, and what the graphs within it take from around it.
-fn taken(node: &Node) -> Vec<&str> {
+pub(crate) fn taken(node: &Node) -> Vec<&str> {
     let mut names: Vec<&str> = node
         .inputs
         .iter()

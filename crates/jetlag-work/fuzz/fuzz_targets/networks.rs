@@ -2,6 +2,7 @@
 //! no panic, and an error is one line.
 #![no_main]
 
+use jetlag_work::prune::{Mode, PruneError, Pruner};
 use jetlag_work::{As, Given, Graph, Optimiser, Options, WorkError, pagoda, text, work};
 use libfuzzer_sys::fuzz_target;
 
@@ -31,5 +32,20 @@ fn everything(bytes: &[u8]) -> Result<(), WorkError> {
     let made = work(&graph, &given, &options)?;
     assert!(made.totals.flops >= 2 * made.totals.macs);
     assert!(!text(&made, 80).is_empty());
+    if let Err(error) = pruned(bytes, &given) {
+        assert!(!error.to_string().is_empty());
+    }
+    Ok(())
+}
+
+fn pruned(bytes: &[u8], given: &Given) -> Result<(), PruneError> {
+    let pruner = Pruner::new(bytes.to_vec(), given)?;
+    for mode in [Mode::L1, Mode::Random { seed: 1 }] {
+        let order = pruner.order(mode)?;
+        for level in [5, 50, 99] {
+            let counts = pruner.variant(&order, level)?.counts;
+            assert!(counts.channels.after <= counts.channels.before);
+        }
+    }
     Ok(())
 }

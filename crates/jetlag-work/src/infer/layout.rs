@@ -201,7 +201,7 @@ fn split(call: &Call) -> Result<Vec<Value>, Stop> {
 }
 
 /// Starts, ends and steps by axis; the same for values (`fold`).
-pub(super) fn slices(call: &Call) -> Result<Vec<(usize, i64, i64, i64)>, Stop> {
+pub(crate) fn slices(call: &Call) -> Result<Vec<(usize, i64, i64, i64)>, Stop> {
     let dims = &call.shape(0)?.dims;
     let starts = call.setting("starts", 1)?.unwrap_or_default();
     let ends = call.setting("ends", 2)?.unwrap_or_default();

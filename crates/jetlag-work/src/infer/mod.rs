@@ -17,9 +17,10 @@ mod signal;
 
 pub(crate) use attention::heads;
 pub(crate) use conv::spatial;
+pub(crate) use layout::slices;
 pub(crate) use matmul::{equation, terms};
 pub(crate) use microsoft::operands;
-pub(crate) use pointwise::{is_binary, is_unary};
+pub(crate) use pointwise::{is_binary, is_unary, is_variadic};
 pub(crate) use resize::scaled_axes;
 
 use crate::call::{Call, Stop};

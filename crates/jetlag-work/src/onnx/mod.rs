@@ -2,11 +2,12 @@
 //! read, and files beside the network are not opened.
 
 mod read;
+pub(crate) mod splice;
 mod tensor;
 mod wire;
 
 pub(crate) use read::read;
-pub(crate) use tensor::{Data, Tensor};
+pub(crate) use tensor::{Data, Tensor, from_raw};
 
 use crate::element::Element;
 

@@ -99,7 +99,8 @@ impl Parts {
     }
 }
 
-fn from_raw(element: Element, raw: &[u8]) -> Option<Data> {
+/// Numbers as a file's raw data has them; none of types that are no plain numbers.
+pub(crate) fn from_raw(element: Element, raw: &[u8]) -> Option<Data> {
     fn each<const N: usize, T>(raw: &[u8], make: impl Fn([u8; N]) -> T) -> Vec<T> {
         let (whole, _) = raw.as_chunks::<N>();
         whole.iter().map(|bytes| make(*bytes)).collect()

@@ -47,6 +47,11 @@ impl<R: BufRead + Seek> Wire<R> {
         }
     }
 
+    /// The place in the file, in bytes.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
     pub(super) fn damaged(&self, problem: impl Into<String>) -> WorkError {
         WorkError::Damaged {
             at: self.at,

@@ -102,6 +102,18 @@ impl Net {
         self
     }
 
+    /// A weight within the file, of numbers that count up from `first`.
+    pub(crate) fn filled(&mut self, name: &str, dims: &[i64], first: f32) -> &mut Net {
+        let mut tensor = tensor(name, FLOAT, dims);
+        let count = dims.iter().product::<i64>();
+        let raw: Vec<u8> = (0..count)
+            .flat_map(|at| (first + at as f32).to_le_bytes())
+            .collect();
+        bytes(&mut tensor, 9, &raw);
+        bytes(&mut self.fields, 5, &tensor);
+        self
+    }
+
     /// A node; inputs and outputs by name, with blanks between them, `-` for one that is left out.
     pub(crate) fn node(&mut self, operator: &str, inputs: &str, outputs: &str, settings: &[Set]) -> &mut Net {
         self.node_of("", operator, inputs, outputs, settings)

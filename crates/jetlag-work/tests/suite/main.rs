@@ -9,6 +9,7 @@ mod independent;
 mod networks;
 mod operators;
 mod pagoda;
+mod prune;
 mod random;
 mod real;
 mod shown;

@@ -1,0 +1,243 @@
+//! `jetlag data variants NETWORK`: copies of a network with fewer channels, as files that a sweep's axis takes.
+//!
+//! Which channels go together and how the file changes is in [`jetlag_work::prune`]; here are levels, names, the folder, and what is
+//! said. A file has its name once it is whole.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use jetlag_work::prune::{Counts, LeftWhole, Mode, PruneError, Pruner};
+use serde::Serialize;
+
+use crate::cli::{Format, Levels, PruneMode, VariantsArgs};
+use crate::commands::outcome::{Outcome, WrongUse};
+use crate::commands::output::print;
+use crate::commands::{report, work};
+use crate::files;
+use crate::report::table::{Align, Grid, Ink};
+use crate::units::Bytes;
+
+/// Protobuf's own limit, and so that of a network with its weights in one file.
+const LARGEST: Bytes = Bytes(2 << 30);
+/// Layers that are named in the text; the machine form has all.
+const MOST_NAMED: usize = 8;
+
+/// All that was made.
+#[derive(Serialize)]
+struct Made {
+    network: PathBuf,
+    mode: &'static str,
+    seed: Option<u64>,
+    variants: Vec<Written>,
+    left_whole: Vec<LeftWhole>,
+}
+
+#[derive(Serialize)]
+struct Written {
+    file: PathBuf,
+    #[serde(flatten)]
+    counts: Counts,
+}
+
+/// Makes the variants of a network.
+///
+/// # Errors
+/// [`WrongUse`] for a network that cannot be read or pruned, and for a folder with something else in it. Otherwise what cannot be
+/// written; the variants written until then stay.
+pub(in crate::commands) fn make(args: &VariantsArgs) -> anyhow::Result<Outcome> {
+    if args.mode == PruneMode::L1 && args.seed.is_some() {
+        let problem = "--seed is of --mode random; by weights, the order is always the same";
+        return Err(WrongUse(problem.to_owned()).into());
+    }
+    let levels = levels(&args.prune, args.step);
+    let names = Names::of(args)?;
+    names.room(&args.out, &levels, args.force)?;
+    let of_network = |error: &dyn std::fmt::Display| WrongUse(format!("{}: {error}", args.network.display()));
+    let bytes = files::read(&args.network, LARGEST).map_err(|error| {
+        WrongUse(format!(
+            "cannot read the network {}: {error}",
+            args.network.display()
+        ))
+    })?;
+    let given = work::given(&args.dims, &args.shapes)?;
+    let pruner = Pruner::new(bytes, &given).map_err(|error| of_network(&error))?;
+    let seed = (args.mode == PruneMode::Random).then_some(args.seed.unwrap_or(0));
+    let mode = seed.map_or(Mode::L1, |seed| Mode::Random { seed });
+    let order = pruner.order(mode).map_err(|error| of_network(&error))?;
+    fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
+    let mut variants = Vec::with_capacity(levels.len());
+    for level in levels {
+        let made = pruner.variant(&order, level).map_err(|error| match error {
+            PruneError::Unsound { .. } => anyhow::anyhow!("{}: {error}", args.network.display()),
+            error => of_network(&error).into(),
+        })?;
+        let file = args.out.join(names.name(level));
+        write(&file, &made.bytes)?;
+        variants.push(Written {
+            file,
+            counts: made.counts,
+        });
+    }
+    let made = Made {
+        network: args.network.clone(),
+        mode: names.mode,
+        seed,
+        variants,
+        left_whole: pruner.left_whole(),
+    };
+    print(&match args.format {
+        Format::Json => serde_json::to_string_pretty(&made)? + "\n",
+        Format::Text => text(&made),
+    })?;
+    Ok(Outcome::Done)
+}
+
+/// All levels once, the smallest first.
+fn levels(ranges: &[Levels], step: u8) -> BTreeSet<u8> {
+    let of_range = |range: &Levels| (range.from..=range.to).step_by(usize::from(step.max(1)));
+    ranges.iter().flat_map(of_range).collect()
+}
+
+/// What the files are called: `net_random_05.onnx`, so that they stand in the order of their levels.
+struct Names {
+    stem: String,
+    mode: &'static str,
+}
+
+impl Names {
+    fn of(args: &VariantsArgs) -> Result<Names, WrongUse> {
+        let stem = args.network.file_stem().and_then(|stem| stem.to_str());
+        let stem = stem.filter(|stem| !stem.is_empty()).ok_or_else(|| {
+            WrongUse(format!(
+                "{} is no name of a network; name an ONNX file",
+                args.network.display()
+            ))
+        })?;
+        Ok(Names {
+            stem: stem.to_owned(),
+            mode: match args.mode {
+                PruneMode::Random => "random",
+                PruneMode::L1 => "l1",
+            },
+        })
+    }
+
+    fn name(&self, level: u8) -> String {
+        format!("{}_{}_{level:02}.onnx", self.stem, self.mode)
+    }
+
+    /// A variant of this network, at any level and in any mode, whole or half written.
+    fn is_variant(&self, name: &str) -> bool {
+        let name = name.strip_suffix(".part").unwrap_or(name);
+        let rest = name
+            .strip_prefix(&*self.stem)
+            .and_then(|rest| rest.strip_suffix(".onnx"));
+        let level = rest.and_then(|rest| {
+            rest.strip_prefix("_random_")
+                .or_else(|| rest.strip_prefix("_l1_"))
+        });
+        level.is_some_and(|level| level.len() == 2 && level.bytes().all(|digit| digit.is_ascii_digit()))
+    }
+
+    /// Whether the folder has room: a sweep's axis takes all networks in it, so it holds nothing else.
+    fn room(&self, out: &Path, levels: &BTreeSet<u8>, force: bool) -> Result<(), WrongUse> {
+        let entries = match fs::read_dir(out) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(WrongUse(format!("cannot write to {}: {error}", out.display()))),
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !self.is_variant(&name) {
+                return Err(WrongUse(format!(
+                    "{} holds something else than variants of this network ({name}); name another folder",
+                    out.display()
+                )));
+            }
+            if !force && levels.iter().any(|level| self.name(*level) == name) {
+                return Err(WrongUse(format!(
+                    "{} exists; name another folder, or replace it with --force",
+                    out.join(name).display()
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes a file whole or not at all.
+fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let part = path.with_extension("onnx.part");
+    let written = fs::File::create(&part).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&part, path)
+    });
+    written.map_err(|error| {
+        // What was written is no network.
+        let _ = fs::remove_file(&part);
+        anyhow::Error::new(error).context(format!("cannot write {}", path.display()))
+    })
+}
+
+fn text(made: &Made) -> String {
+    let mut grid = Grid::headed()
+        .column("file", Align::Left)
+        .column("asked", Align::Right)
+        .column("removed", Align::Right)
+        .optional("of those that may go", Align::Right)
+        .column("filters", Align::Right)
+        .column("parameters", Align::Right)
+        .column("multiply-adds", Align::Right);
+    let plain = |text: String| (text, Ink::Plain);
+    for variant in &made.variants {
+        let counts = &variant.counts;
+        grid.row(vec![
+            plain(variant.file.display().to_string()),
+            plain(format!("{} %", counts.asked_percent)),
+            plain(format!("{:.1} %", counts.reached_percent)),
+            plain(format!("{:.1} %", counts.reached_of_free_percent)),
+            plain(counts.channels.after.to_string()),
+            plain(counts.params.after.to_string()),
+            plain(counts.macs.after.to_string()),
+        ]);
+    }
+    let order = match made.seed {
+        Some(seed) => format!("in an order that follows from seed {seed}"),
+        None => "the smallest sums of absolute weights first".to_owned(),
+    };
+    let mut text = format!("{}, filters removed {order}\n", made.network.display());
+    if let Some(first) = made.variants.first() {
+        let counts = &first.counts;
+        text.push_str(&format!(
+            "has {} filters, {} parameters, {} multiply-adds\n\n",
+            counts.channels.before, counts.params.before, counts.macs.before
+        ));
+    }
+    text.push_str(&grid.render(&report::style()));
+    if !made.left_whole.is_empty() {
+        let all: u64 = made.left_whole.iter().map(|left| left.channels).sum();
+        text.push_str(&format!(
+            "\n{all} filters of {} layers stay at every level:\n",
+            made.left_whole.len()
+        ));
+        for left in made.left_whole.iter().take(MOST_NAMED) {
+            text.push_str(&format!(
+                "  `{}` ({}), {} of {}: {}\n",
+                left.layer, left.operator, left.channels, left.of, left.reason
+            ));
+        }
+        if let Some(more) = made
+            .left_whole
+            .len()
+            .checked_sub(MOST_NAMED)
+            .filter(|more| *more > 0)
+        {
+            text.push_str(&format!("  and {more} more (--format json has all)\n"));
+        }
+    }
+    text
+}
