@@ -72,38 +72,33 @@ fn zero_channels_leave_the_outputs_what_they_were_and_others_their_shapes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
     ask(&judge, &["make".as_ref(), path.as_os_str()]);
-    for name in ["residual", "mobile", "joined", "grouped", "shared"] {
+    for (name, is_same) in [
+        ("residual", true),
+        ("mobile", true),
+        ("joined", true),
+        ("grouped", true),
+        ("shared", true),
+        ("normed", false),
+        ("half", false),
+    ] {
         let net = format!("{name}.onnx");
-        let (same, other) = (format!("{name}_same"), format!("{name}_other"));
+        let (zeros, others) = (format!("{name}_zeros"), format!("{name}_others"));
         // Each layer has as many dead channels as go at this level, and they are the smallest.
-        let said = made(&[&net, "--prune", "50", "--mode", "l1", "-o", &same], path);
-        let counts = &said["variants"][0];
-        assert_eq!(counts["reached_of_free_percent"], 50.0, "{said}");
+        let said = made(&[&net, "--prune", "50", "--mode", "l1", "-o", &zeros], path);
+        assert_eq!(said["variants"][0]["reached_of_free_percent"], 50.0, "{said}");
         // What stays is what reaches the outputs, and nothing else.
         let left = said["left_whole"].as_array().unwrap();
-        assert!(
-            left.iter().all(|left| left["reason"]
+        let is_last = |left: &Value| {
+            left["reason"]
                 .as_str()
                 .unwrap()
-                .starts_with("they reach the output")),
-            "{said}"
-        );
-        check(&judge, &path.join(&net), &path.join(&same), true);
-        made(
-            &[
-                &net,
-                "--prune",
-                "1,5..95,99",
-                "--step",
-                "15",
-                "--seed",
-                "4",
-                "-o",
-                &other,
-            ],
-            path,
-        );
-        check(&judge, &path.join(&net), &path.join(&other), false);
+                .starts_with("they reach the output")
+        };
+        assert!(left.iter().all(is_last), "{said}");
+        check(&judge, &path.join(&net), &path.join(&zeros), is_same);
+        let levels = ["--prune", "1,5..95,99", "--step", "15", "--seed", "4"];
+        made(&[&[&*net, "-o", &others], &levels[..]].concat(), path);
+        check(&judge, &path.join(&net), &path.join(&others), false);
     }
 }
 

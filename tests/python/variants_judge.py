@@ -231,7 +231,7 @@ def shared():
     """Weights that two layers have, weights made by nodes, shapes that are computed when the network runs."""
     net = Net(23, 5, ir=11)
     x = net.input("x", ["batch", 3, 8, 8])
-    dead = net.dead(8, "a")
+    dead = np.tile(net.dead(4), 2)
     x = net.op("Gelu", net.conv(x, 3, dead))
     w = net.random(8, 8, 3, 3)
     w[dead] = 0
@@ -239,6 +239,14 @@ def shared():
     bias = net.vector(dead)
     bias_again = net.op("Identity", bias)
     x = net.op("Add", net.op("Conv", x, w, bias, pads=[1] * 4), net.op("Conv", net.op("Relu", x), w, bias_again, pads=[1] * 4))
+    # A shuffle of two groups, for which the exporter asked some sizes and knew others.
+    shape = net.op("Shape", x)
+    batch = net.op("Unsqueeze", net.op("Gather", shape, net.weight(np.int64(0)), axis=0), net.ints(0))
+    sides = net.op("Slice", shape, net.ints(2), net.ints(4), net.ints(0))
+    x = net.op("Reshape", x, net.op("Concat", batch, net.ints(2), net.ints(4), sides, axis=0))
+    x = net.op("Transpose", x, perm=[0, 2, 1, 3, 4])
+    x = net.op("Reshape", x, net.op("Concat", batch, net.op("Unsqueeze", net.weight(np.int64(8)), net.ints(0)), sides, axis=0))
+    dead = np.repeat(dead[:4], 2)
     scale = net.op("Unsqueeze", net.vector(dead), net.ints(1, 2))
     shift = net.op("Reshape", net.vector(dead), net.ints(1, 8, 1, 1))
     x = net.op("Add", net.op("Mul", x, scale), shift)
@@ -260,7 +268,43 @@ def shared():
     return net
 
 
-NETS = {"residual": residual, "mobile": mobile, "joined": joined, "grouped": grouped, "shared": shared}
+def normed():
+    """Norms along the channels, and tensors stretched to others: what is zero counts there, so only shapes are judged."""
+    net = Net(21, 6, ir=10)
+    x = net.input("x", ["batch", 3, 8, 8])
+    all_alive = np.zeros(16, bool)
+    x = net.conv(x, 3, all_alive, 3)
+    x = net.op("GroupNormalization", x, net.vector(all_alive), net.vector(all_alive), num_groups=4)
+    x = net.op("Mul", x, net.op("Softmax", x, axis=1))
+    x = net.op("Reshape", net.op("Transpose", x, perm=[0, 2, 3, 1]), net.ints(0, 64, 16))
+    y = net.op("LayerNormalization", x, net.vector(all_alive), net.vector(all_alive), axis=-1)
+    y = net.op("Add", net.op("MatMul", y, net.weight(net.random(16, 40))), net.weight(net.random(40)))
+    x = net.op("Add", x, net.op("MatMul", net.op("Gelu", y), net.weight(net.random(40, 16))))
+    most = net.op("Expand", net.op("ReduceMax", x, net.ints(1), keepdims=1), net.ints(1, 64, 16))
+    first = net.op("Tile", net.op("Slice", x, net.ints(0), net.ints(1), net.ints(1)), net.ints(1, 64, 1))
+    x = net.op("Where", net.op("Less", x, most), x, first)
+    x = net.op("Squeeze", net.op("Unsqueeze", x, net.ints(0)), net.ints(0))
+    x = net.op("MatMul", net.op("ReduceMean", x, net.ints(1), keepdims=0), net.weight(net.random(16, 5)))
+    net.output(x, ["batch", 5])
+    return net
+
+
+def half():
+    """Weights of 16 bits."""
+    net = Net(17, 7)
+    x = net.op("Cast", net.input("x", [1, 3, 8, 8]), to=TensorProto.FLOAT16)
+
+    def weight(*shape):
+        return net.weight(net.random(*shape).astype(np.float16))
+
+    x = net.op("Relu", net.op("Conv", x, weight(16, 3, 3, 3), weight(16)))
+    x = net.op("Conv", x, weight(16, 1, 3, 3), weight(16), group=16)
+    x = net.op("Cast", net.op("Conv", x, weight(4, 16, 1, 1)), to=TensorProto.FLOAT)
+    net.output(x, [1, 4, 4, 4])
+    return net
+
+
+NETS = {"residual": residual, "mobile": mobile, "joined": joined, "grouped": grouped, "shared": shared, "normed": normed, "half": half}
 
 
 def run(path):

@@ -90,7 +90,7 @@ pub(in crate::commands) fn make(args: &VariantsArgs) -> anyhow::Result<Outcome> 
     };
     print(&match args.format {
         Format::Json => serde_json::to_string_pretty(&made)? + "\n",
-        Format::Text => text(&made),
+        Format::Text => text(&made, &args.out),
     })?;
     Ok(Outcome::Done)
 }
@@ -183,7 +183,13 @@ fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     })
 }
 
-fn text(made: &Made) -> String {
+/// A file's own name.
+fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+fn text(made: &Made, out: &Path) -> String {
     let mut grid = Grid::headed()
         .column("file", Align::Left)
         .column("asked", Align::Right)
@@ -196,7 +202,7 @@ fn text(made: &Made) -> String {
     for variant in &made.variants {
         let counts = &variant.counts;
         grid.row(vec![
-            plain(variant.file.display().to_string()),
+            plain(name(&variant.file)),
             plain(format!("{} %", counts.asked_percent)),
             plain(format!("{:.1} %", counts.reached_percent)),
             plain(format!("{:.1} %", counts.reached_of_free_percent)),
@@ -239,5 +245,14 @@ fn text(made: &Made) -> String {
             text.push_str(&format!("  and {more} more (--format json has all)\n"));
         }
     }
+    let networks = match made.variants.len() {
+        1 => "1 network".to_owned(),
+        count => format!("{count} networks"),
+    };
+    let pattern = out.join("*.onnx").display().to_string();
+    text.push_str(&format!(
+        "\n{networks} written to {}; next: an axis of a sweep, Axis(set: \"tenants.NAME.detector\", files: {pattern:?})\n",
+        out.display()
+    ));
     text
 }

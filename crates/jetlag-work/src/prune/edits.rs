@@ -7,7 +7,7 @@ use super::params::{Axis, Params};
 use crate::element::Element;
 
 /// Where a node has the numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// A tensor that it takes.
     Input(usize),

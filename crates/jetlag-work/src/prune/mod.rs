@@ -284,7 +284,7 @@ impl Structure {
             channels: flow.channels,
             params: flow.params,
             tensors: flow.tensors,
-            edits: flow.edits,
+            edits: flow.edits.into_values().collect(),
             layers: flow.layers,
         }
     }

@@ -9,7 +9,8 @@ mod parts;
 mod regroup;
 mod shapes;
 
-use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use super::channels::{Channels, Ids, Reason};
 use super::edits::{Count, Edit, Number, Place};
@@ -18,6 +19,7 @@ use crate::call::{Call, Stop};
 use crate::graph::{self, Graph};
 use crate::onnx::Node;
 use crate::order::taken;
+use crate::value::Value;
 use crate::walk::Walk;
 
 /// The channels of a tensor lie along one axis.
@@ -44,26 +46,32 @@ pub(super) struct Layer {
 pub(super) struct Flow<'a> {
     graph: &'a Graph,
     walk: &'a Walk,
+    /// What makes each tensor.
+    makers: HashMap<&'a str, &'a Node>,
     /// Shapes that are computed when the network runs are trusted to follow the tensors that they are of.
     trusting: bool,
     pub(super) channels: Channels,
     pub(super) params: Params,
     pub(super) tensors: HashMap<String, Along>,
-    pub(super) edits: Vec<Edit>,
+    /// By the node's first output and the place there.
+    pub(super) edits: BTreeMap<(String, Place), Edit>,
     pub(super) layers: Vec<Layer>,
 }
 
 impl<'a> Flow<'a> {
     /// Follows a graph; `params` are its initializers.
     pub(super) fn of(graph: &'a Graph, walk: &'a Walk, params: Params, trusting: bool) -> Flow<'a> {
+        let nodes = graph.main.nodes.iter();
+        let makers = nodes.flat_map(|node| node.outputs.iter().map(move |name| (&**name, node)));
         let mut flow = Flow {
             graph,
             walk,
+            makers: makers.collect(),
             trusting,
             channels: Channels::new(),
             params,
             tensors: HashMap::new(),
-            edits: Vec::new(),
+            edits: BTreeMap::new(),
             layers: Vec::new(),
         };
         for node in &graph.main.nodes {
@@ -85,12 +93,10 @@ impl<'a> Flow<'a> {
     }
 
     fn node(&mut self, node: &'a Node) -> Result<(), Reason> {
-        let names = &self.walk.names;
-        let value = |name: &String| self.walk.values.get(*names.get(name)?);
         let call = Call {
             node,
             opset: graph::version(&self.graph.model.opsets, &node.domain),
-            inputs: node.inputs.iter().map(value).collect(),
+            inputs: node.inputs.iter().map(|name| self.value(name)).collect(),
         };
         if node.attributes.iter().any(|attribute| attribute.graph.is_some()) {
             return Err("holds a graph of its own".into());
@@ -184,9 +190,12 @@ impl<'a> Flow<'a> {
         }
     }
 
+    fn value(&self, name: &str) -> Option<&'a Value> {
+        self.walk.values.get(*self.walk.names.get(name)?)
+    }
+
     fn dims(&self, name: &str) -> Option<&'a [u64]> {
-        let value = self.walk.values.get(*self.walk.names.get(name)?)?;
-        value.shape.as_ref().ok().map(|shape| &*shape.dims)
+        self.value(name)?.shape.as_ref().ok().map(|shape| &*shape.dims)
     }
 
     fn out_dims(&self, node: &Node) -> Option<&'a [u64]> {
@@ -264,23 +273,59 @@ impl<'a> Flow<'a> {
         Ok(())
     }
 
-    /// A number in an input of the node that says a count of channels.
+    /// Numbers in an input of the node that say counts of channels.
     ///
     /// # Errors
-    /// It is computed when the network runs, and such numbers are not trusted.
-    fn count_in_input(&mut self, call: &Call, input: usize, numbers: Vec<Number>) -> Result<(), Reason> {
+    /// They are computed when the network runs, and such numbers are not trusted.
+    fn count_in_input(&mut self, call: &Call<'a>, input: usize, numbers: Vec<Number>) -> Result<(), Reason> {
         let value = call.require(input).map_err(told)?;
-        if !value.constant {
-            return self.computed();
+        if value.constant {
+            return self.count_in_list(call.node, input, numbers);
         }
-        let (Some(values), Ok(shape)) = (value.as_ints(), &value.shape) else {
+        self.computed()?;
+        // Exporters put a shape together of sizes that they ask for and others that they know; these are in the file.
+        let maker = call
+            .node
+            .inputs
+            .get(input)
+            .and_then(|name| self.makers.get(&**name));
+        let Some(maker) = maker.copied().filter(|maker| maker.operator == "Concat") else {
+            return Ok(());
+        };
+        let mut begin = 0;
+        for (at, name) in maker.inputs.iter().enumerate() {
+            let Some(&[length]) = self.dims(name) else {
+                return Ok(());
+            };
+            let own = begin..begin + length as usize;
+            begin = own.end;
+            let numbers = numbers.iter().filter(|number| own.contains(&number.at));
+            let numbers: Vec<Number> = numbers
+                .map(|number| Number {
+                    at: number.at - own.start,
+                    ..number.clone()
+                })
+                .collect();
+            if !numbers.is_empty() && self.value(name).is_some_and(|value| value.constant) {
+                self.count_in_list(maker, at, numbers)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As [`Flow::count_in_input`], of a list in the file.
+    fn count_in_list(&mut self, node: &Node, input: usize, numbers: Vec<Number>) -> Result<(), Reason> {
+        let value = node.inputs.get(input).and_then(|name| self.value(name));
+        let list =
+            value.and_then(|value| Some((value.as_ints()?, value.shape.as_ref().ok()?, value.element)));
+        let Some((values, shape, element)) = list else {
             return Err("takes numbers that are not in the file".into());
         };
         self.push_edit(Edit {
-            node: key(call.node).to_owned(),
+            node: key(node).to_owned(),
             place: Place::Input(input),
             values: values.to_vec(),
-            element: value.element,
+            element,
             dims: shape.dims.clone(),
             numbers,
         });
@@ -299,16 +344,12 @@ impl<'a> Flow<'a> {
     }
 
     fn push_edit(&mut self, edit: Edit) {
-        // A node's numbers are found one after the other.
-        let mut of_node = self
-            .edits
-            .iter_mut()
-            .rev()
-            .take_while(|other| other.node == edit.node);
-        match of_node.find(|other| other.place == edit.place) {
-            Some(same) => same.numbers.extend(edit.numbers),
-            None if edit.numbers.is_empty() => {}
-            None => self.edits.push(edit),
+        if edit.numbers.is_empty() {
+            return;
+        }
+        match self.edits.entry((edit.node.clone(), edit.place)) {
+            Entry::Occupied(mut same) => same.get_mut().numbers.extend(edit.numbers),
+            Entry::Vacant(free) => drop(free.insert(edit)),
         }
     }
 
@@ -329,12 +370,11 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn constant(&mut self, call: &Call) -> Result<(), Reason> {
+    fn constant(&mut self, call: &Call<'a>) -> Result<(), Reason> {
         let Some(name) = call.node.outputs.first() else {
             return Ok(());
         };
-        let value = self.walk.names.get(name).and_then(|id| self.walk.values.get(*id));
-        if let Some(value) = value {
+        if let Some(value) = self.value(name) {
             self.params.made_by(call.node, value);
         }
         // The shape that it is made of says how many channels there are.

@@ -38,7 +38,7 @@ impl<'a> Flow<'a> {
     }
 
     /// The size of the axis in the shape that a Reshape is given.
-    fn wanted_shape(&mut self, call: &Call, along: &Along, axis: usize, ids: &Ids) -> Result<(), Reason> {
+    fn wanted_shape(&mut self, call: &Call<'a>, along: &Along, axis: usize, ids: &Ids) -> Result<(), Reason> {
         // Reshape's first version has it as an attribute, and is older than all networks here.
         if !Self::has(call, 1) {
             return Err("has its shape as an attribute".into());
