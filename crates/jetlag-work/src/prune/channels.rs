@@ -60,7 +60,7 @@ impl Channels {
     /// The network has more than are kept.
     pub(super) fn charge(&mut self, count: usize) -> Result<(), Reason> {
         if count > MOST_LISTED - self.listed.min(MOST_LISTED) {
-            return Err(format!("the network lists more than {MOST_LISTED} channels").into());
+            return Err(format!("is where the network has listed more than {MOST_LISTED} channels").into());
         }
         self.listed += count;
         Ok(())

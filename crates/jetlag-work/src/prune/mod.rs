@@ -35,7 +35,7 @@ mod made;
 mod numbers;
 mod params;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -83,7 +83,7 @@ pub struct Pruner {
 struct Structure {
     channels: Channels,
     params: Params,
-    tensors: HashMap<String, Along>,
+    tensors: BTreeMap<String, Along>,
     edits: Vec<Edit>,
     layers: Vec<Layer>,
 }

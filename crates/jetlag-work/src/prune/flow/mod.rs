@@ -52,7 +52,8 @@ pub(super) struct Flow<'a> {
     trusting: bool,
     pub(super) channels: Channels,
     pub(super) params: Params,
-    pub(super) tensors: HashMap<String, Along>,
+    /// In one order, so that equal seeds choose equal channels.
+    pub(super) tensors: BTreeMap<String, Along>,
     /// By the node's first output and the place there.
     pub(super) edits: BTreeMap<(String, Place), Edit>,
     pub(super) layers: Vec<Layer>,
@@ -70,7 +71,7 @@ impl<'a> Flow<'a> {
             trusting,
             channels: Channels::new(),
             params,
-            tensors: HashMap::new(),
+            tensors: BTreeMap::new(),
             edits: BTreeMap::new(),
             layers: Vec::new(),
         };
