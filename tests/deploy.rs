@@ -8,6 +8,7 @@ pub(crate) mod board;
 mod guides;
 mod hostile;
 mod install;
+mod sweeps;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::common::output::{run, stderr, stdout};
 
 /// A simulated camera for a minute of simulated time.
-const BASE: &str = "Scenario(duration: \"60s\", warmup: \"0s\", seed: 3, clock: Virtual, tenants: [\
+pub(crate) const BASE: &str = "Scenario(duration: \"60s\", warmup: \"0s\", seed: 3, clock: Virtual, tenants: [\
                     Tenant(name: \"camera\", backend: Sim(LogNormal(median: \"9ms\", sigma: 0.1)), \
                     arrival: Periodic(hz: 30), deadline: \"33ms\", overload: Queue(capacity: 16))])";
 
@@ -49,6 +49,6 @@ fn without_times(table: &str) -> Vec<String> {
     std::iter::once(head).chain(lines).map(without).collect()
 }
 
-fn table(folder: &Path) -> Vec<String> {
+pub(crate) fn table(folder: &Path) -> Vec<String> {
     without_times(&fs::read_to_string(folder.join("table.csv")).unwrap())
 }

@@ -79,27 +79,43 @@ pub struct DeployArgs {
     /// The board, as ssh knows it: nvidia@orin, or a name of ~/.ssh/config.
     pub host: String,
     /// The scenario (RON); its detectors, networks and data are copied too.
-    #[arg(required_unless_present = "fetch")]
+    #[arg(required_unless_present_any = ["fetch", "sweep", "resume"])]
     pub scenario: Option<PathBuf>,
-    /// Fetch the last run that was started there, after it has ended; start nothing.
-    #[arg(long, conflicts_with_all = ["scenario", "sets", "detach"])]
+    /// Run a sweep (RON, docs/sweeps.md) there instead, or go on with it; all that its points need is copied.
+    #[arg(long, value_name = "SWEEP", conflicts_with = "scenario")]
+    pub sweep: Option<PathBuf>,
+    /// Go on with the last sweep that was started there, as it was started: watch it, start it again where it is unfinished, fetch it.
+    #[arg(long, conflicts_with_all = ["scenario", "sweep", "sets"])]
+    pub resume: bool,
+    /// Fetch the last run or sweep that was started there, after it has ended; start nothing.
+    #[arg(long, conflicts_with_all = ["scenario", "sweep", "resume", "sets", "detach"])]
     pub fetch: bool,
     /// Start the run and return at once.
     #[arg(long)]
     pub detach: bool,
-    /// Override a field of the scenario; may be repeated.
+    /// Override a field of the scenario, or of the sweep's base; may be repeated.
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
+    /// Time that a run of the sweep may take, as its `limit`.
+    #[arg(long, value_name = "DURATION", requires = "sweep")]
+    pub limit: Option<String>,
+    /// Start the sweep also where it is many runs or takes long.
+    #[arg(short, long, requires = "sweep")]
+    pub yes: bool,
+    /// Go on with a sweep that was begun with another version of its file: points of both keep their runs.
+    #[arg(long, requires = "sweep")]
+    pub extend: bool,
     /// The jetlag binary for the board [default: the one that scripts/cross.sh built, or this one if the board matches].
     #[arg(long, value_name = "FILE")]
     pub binary: Option<PathBuf>,
     /// jetlag's folder on the board, relative to the home folder.
     #[arg(long, value_name = "DIR", default_value = "jetlag")]
     pub folder: String,
-    /// Local folder for the run file, its log and the plans' manifests.
-    #[arg(short, long, value_name = "DIR", default_value = "runs")]
-    pub out: PathBuf,
-    /// Most that is fetched for a run, in GiB.
+    /// Local folder for the run file, its log and the plans' manifests [default: runs]. Of a sweep: the folder of its results
+    /// [default: runs/NAME of its file], whose name it has on the board too.
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Most that is fetched at a time, in GiB.
     #[arg(long, value_name = "GIB", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..1 << 20))]
     pub at_most: u64,
     /// Option for `ssh -o`; may be repeated.

@@ -11,7 +11,9 @@
 //! ```
 //!
 //! What is asked of the board is [`crate::deploy`]'s; here are the order, and what is said. The summary is made here,
-//! from the run file that was brought, by the code of `jetlag report`.
+//! from the run file that was brought, by the code of `jetlag report`. What a sweep needs beside is in `sweep`.
+
+mod sweep;
 
 use std::io::{IsTerminal, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -31,7 +33,7 @@ use crate::cli::DeployArgs;
 use crate::deploy::copy::{self, BINARY};
 use crate::deploy::payload::{self, Item, Payload};
 use crate::deploy::screen::{self, Screen};
-use crate::deploy::session::{self, Board, Manifests, RemoteRun, State};
+use crate::deploy::session::{self, Board, Manifests, Order, RemoteRun, State};
 use crate::deploy::ssh::Host;
 use crate::deploy::{DeployError, RunThere, Stop};
 use crate::files;
@@ -39,7 +41,10 @@ use crate::record::Utc;
 use crate::scenario::{self, ResolveEnv, Scenario};
 use crate::shell;
 use crate::units::Bytes;
+use sweep::Results;
 
+/// Where runs go that are brought.
+const RUNS: &str = "runs";
 /// The glibc that `scripts/cross.sh` builds for unless it is told another.
 const BUILT_FOR: &str = "2.31";
 
@@ -74,8 +79,10 @@ fn deploy(args: &DeployArgs, stop: &Stop, there: &mut RunThere) -> anyhow::Resul
         ))
         .into());
     }
-    if let Some(scenario) = args.scenario.as_deref().filter(|path| !path.is_file()) {
-        return Err(WrongUse(format!("scenario {} does not exist", scenario.display())).into());
+    for (what, path) in [("scenario", &args.scenario), ("sweep", &args.sweep)] {
+        if let Some(path) = path.as_deref().filter(|path| !path.is_file()) {
+            return Err(WrongUse(format!("{what} {} does not exist", path.display())).into());
+        }
     }
     let host = Host::new(&args.host, &args.ssh_options, stop.clone())?;
     let board = session::probe(&host, folder(args))?;
@@ -83,21 +90,19 @@ fn deploy(args: &DeployArgs, stop: &Stop, there: &mut RunThere) -> anyhow::Resul
         "{}: {}, {} processors, glibc {}, {} free in {}",
         args.host, board.machine, board.processors, board.glibc, board.free, board.folder
     ));
-    let run = match &args.scenario {
-        Some(path) => start(args, &host, &board, path, there)?,
-        None => {
-            let Some((name, state)) = &board.last else {
-                return Err(DeployError::NoRun {
-                    host: args.host.clone(),
-                    folder: board.folder,
-                }
-                .into());
-            };
-            *there = match state {
-                State::Running => RunThere::UnderWay,
-                State::Ended(_) | State::Cut => RunThere::Ended,
-            };
-            RemoteRun::named(&host, &board.folder, name)
+    let (run, results) = match (&args.scenario, &args.sweep) {
+        (Some(path), _) => (start(args, &host, &board, path, there)?, None),
+        (None, Some(path)) => {
+            let (run, results) = sweep::start(args, &host, &board, path, there)?;
+            (run, Some(results))
+        }
+        (None, None) => {
+            let run = last(args, &host, &board, there)?;
+            match &board.sweep {
+                Some(name) if args.resume => sweep::resume(args, &host, &board, name, run, there)?,
+                None if args.resume => return Err(sweep::no_sweep(args, &board).into()),
+                name => (run, name.as_deref().map(|name| Results::of(args, name))),
+            }
         }
     };
     if args.detach {
@@ -107,19 +112,35 @@ fn deploy(args: &DeployArgs, stop: &Stop, there: &mut RunThere) -> anyhow::Resul
         ));
         return Ok(Outcome::Done);
     }
-    finish(args, &run, stop, there)
+    match results {
+        None => finish(args, &run, stop, there),
+        Some(results) => sweep::finish(args, (&host, &board), &run, &results, (stop, there)),
+    }
+}
+
+/// The last run that was started there.
+fn last<'a>(
+    args: &DeployArgs,
+    host: &'a Host,
+    board: &'a Board,
+    there: &mut RunThere,
+) -> Result<RemoteRun<'a>, DeployError> {
+    let Some((name, state)) = &board.last else {
+        return Err(DeployError::NoRun {
+            host: args.host.clone(),
+            folder: board.folder.clone(),
+        });
+    };
+    *there = match state {
+        State::Running => RunThere::UnderWay,
+        State::Ended(_) | State::Cut => RunThere::Ended,
+    };
+    Ok(RemoteRun::named(host, &board.folder, name))
 }
 
 /// `~/x` and `x` are the same on the board, where paths start at home.
 fn folder(args: &DeployArgs) -> &str {
     args.folder.strip_prefix("~/").unwrap_or(&args.folder)
-}
-
-/// What a run is started with.
-struct RunOrder {
-    name: String,
-    words: Vec<String>,
-    terminal: Option<(u16, u16)>,
 }
 
 /// Brings everything to the board, examines it, and starts the run.
@@ -131,34 +152,56 @@ fn start<'a>(
     there: &mut RunThere,
 ) -> anyhow::Result<RemoteRun<'a>> {
     *there = RunThere::NotBegun;
-    let order = bring(args, host, board, path)?;
-    say(&format!("running {}", order.name));
-    Ok(RemoteRun::start(
-        host,
-        &board.folder,
-        &order.name,
-        &order.words,
-        order.terminal,
-        there,
-    )?)
+    refuse_another(args, board)?;
+    let scenario = resolve(args, board, path)?;
+    let mut payload = Payload::of(path, &scenario)?;
+    let jetlag = bring(args, host, board, &mut payload)?;
+    let name = run_name(&scenario.name);
+    let mut words = vec![
+        jetlag,
+        "run".to_owned(),
+        format!("{}/{}", board.folder, payload.main),
+        "--out".to_owned(),
+        format!("{0}/runs/{name}/{name}.mcap", board.folder),
+    ];
+    words.extend(set_words(payload.sets(&board.folder).iter().chain(&args.sets)));
+    let terminal = terminal(args, board);
+    words.push(if terminal.is_some() { "--live" } else { "--quiet" }.to_owned());
+    say(&format!("running {name}"));
+    let order = Order {
+        name,
+        words,
+        terminal,
+        sweep: None,
+    };
+    Ok(RemoteRun::start(host, &board.folder, &order, there)?)
 }
 
-/// Brings everything to the board and examines it.
-fn bring(args: &DeployArgs, host: &Host, board: &Board, path: &Path) -> anyhow::Result<RunOrder> {
-    if let Some((name, State::Running)) = &board.last {
-        return Err(DeployError::Busy {
+fn run_name(name: &str) -> String {
+    format!("{name}-{}", Utc::of(unix_seconds()).compact())
+}
+
+fn set_words<'a>(sets: impl Iterator<Item = &'a String>) -> impl Iterator<Item = String> {
+    sets.flat_map(|set| ["--set".to_owned(), set.clone()])
+}
+
+fn refuse_another(args: &DeployArgs, board: &Board) -> Result<(), DeployError> {
+    match &board.last {
+        Some((name, State::Running)) => Err(DeployError::Busy {
             host: args.host.clone(),
             name: name.clone(),
-        }
-        .into());
+        }),
+        _ => Ok(()),
     }
+}
+
+/// Brings everything to the board and examines it; jetlag's path there.
+fn bring(args: &DeployArgs, host: &Host, board: &Board, payload: &mut Payload) -> anyhow::Result<String> {
     let arch = cross_name(args, board)?;
-    let scenario = resolve(args, board, path)?;
     let binary = binary(args, board, arch)?;
-    let mut payload = Payload::of(path, &scenario)?;
     let shown = binary.local.display().to_string();
     payload.items.insert(binary);
-    let sent = copy::send(host, &board.folder, board.free, &payload.items, &payload.folders)?;
+    let sent = copy::send(host, &board.folder, board.free, &payload.items, &payload.only)?;
     say(&format!(
         "copied {} of {} files ({})",
         sent.files,
@@ -170,38 +213,25 @@ fn bring(args: &DeployArgs, host: &Host, board: &Board, path: &Path) -> anyhow::
     if !args.no_doctor {
         doctor(args, host, &jetlag)?;
     }
-    let name = format!("{}-{}", scenario.name, Utc::of(unix_seconds()).compact());
-    let mut words = vec![
-        jetlag,
-        "run".to_owned(),
-        format!("{}/{}", board.folder, payload.scenario),
-        "--out".to_owned(),
-        format!("{0}/runs/{name}/{name}.mcap", board.folder),
-    ];
-    for set in payload.sets(&board.folder).iter().chain(&args.sets) {
-        words.extend(["--set".to_owned(), set.clone()]);
-    }
-    let terminal = terminal(args, board);
-    words.push(if terminal.is_some() { "--live" } else { "--quiet" }.to_owned());
-    Ok(RunOrder {
-        name,
-        words,
-        terminal,
-    })
+    Ok(jetlag)
 }
 
 /// The scenario as the board will resolve it, so that its mistakes are told before anything is copied.
 fn resolve(args: &DeployArgs, board: &Board, path: &Path) -> anyhow::Result<Scenario> {
-    let env = ResolveEnv {
+    let resolved = scenario::load(path, &args.sets, &env(board));
+    Ok(resolved.map_err(|problems| WrongUse(problems.to_string()))?)
+}
+
+/// The board, as far as a scenario depends on it.
+fn env(board: &Board) -> ResolveEnv {
+    ResolveEnv {
         cpus: (0..board.processors).collect(),
         // Whether they are there is for the board to say.
         gpu: Some("the board's GPU".to_owned()),
         no_gpu: None,
         tensorrt: Some("of the board".to_owned()),
         check_expectation: Some(expectation::check),
-    };
-    let resolved = scenario::load(path, &args.sets, &env);
-    Ok(resolved.map_err(|problems| WrongUse(problems.to_string()))?)
+    }
 }
 
 /// The jetlag for the board: the one named, this one, or what `scripts/cross.sh` left below the current folder.
@@ -367,18 +397,9 @@ fn terminal(args: &DeployArgs, board: &Board) -> Option<(u16, u16)> {
 
 /// Watches the run to its end, brings its files, and prints the summary.
 fn finish(args: &DeployArgs, run: &RemoteRun, stop: &Stop, there: &mut RunThere) -> anyhow::Result<Outcome> {
-    let state = {
-        // The summary alone goes to stdout.
-        let screen =
-            (!args.quiet).then(|| Screen::new(Box::new(std::io::stderr()), std::io::stderr().is_terminal()));
-        run.follow(screen.as_ref())
-    };
-    if stop.asked.load(Ordering::Relaxed) && *there == RunThere::UnderWay {
-        *there = RunThere::Ending;
-    }
-    let state = state?;
-    *there = RunThere::Ended;
-    let brought = run.bring(&args.out, Bytes(args.at_most << 30))?;
+    let state = follow(args, run, stop, there)?;
+    let out = args.out.as_deref().unwrap_or(Path::new(RUNS));
+    let brought = run.bring(out, at_most(args))?;
     if let Some(manifests) = &brought.manifests {
         say(&said_of(manifests));
     }
@@ -418,6 +439,31 @@ fn finish(args: &DeployArgs, run: &RemoteRun, stop: &Stop, there: &mut RunThere)
             args.host
         ),
     }
+}
+
+/// Watches it to its end.
+fn follow(
+    args: &DeployArgs,
+    run: &RemoteRun,
+    stop: &Stop,
+    there: &mut RunThere,
+) -> Result<State, DeployError> {
+    let state = {
+        // The summary alone goes to stdout.
+        let screen =
+            (!args.quiet).then(|| Screen::new(Box::new(std::io::stderr()), std::io::stderr().is_terminal()));
+        run.follow(screen.as_ref())
+    };
+    if stop.asked.load(Ordering::Relaxed) && *there == RunThere::UnderWay {
+        *there = RunThere::Ending;
+    }
+    let state = state?;
+    *there = RunThere::Ended;
+    Ok(state)
+}
+
+fn at_most(args: &DeployArgs) -> Bytes {
+    Bytes(args.at_most << 30)
 }
 
 /// The last that a log says.

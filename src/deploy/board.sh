@@ -2,7 +2,9 @@
 # Needs a POSIX shell, coreutils, findutils and tar. What is not ours to choose goes out by `say`: some shells' echo (dash) expands
 # backslashes. Below FOLDER:
 #   bin/jetlag  files/…  the PC's files under their own paths  plans/  the plan cache
-#   runs/NAME/  one run: NAME.mcap, log, summary, pid, stop (it is to end), exit (its code, once it has ended), fetched
+#   runs/NAME/  one run: NAME.mcap, log, summary, pid, stop (it is to end), exit (its code, once it has ended), fetched; of a
+#               sweep: sweep (its folder's name)
+#   sweeps/NAME/  the results of a sweep, which stay      sweeps/NAME.go  its command
 #   last  the name of the last run      starting.BOOT.N  who starts one
 verb=$1
 folder=$2
@@ -109,6 +111,7 @@ case $verb in
     if [ -s last ] && [ -d "runs/$(cat last)" ]; then
       say "last $(cat last)"
       say "state $(state "$(cat last)")"
+      [ ! -s "runs/$(cat last)/sweep" ] || say "sweep $(cat "runs/$(cat last)/sweep")"
     fi
     ;;
   list)
@@ -117,7 +120,8 @@ case $verb in
   remove)
     cd "$folder" && rm -f -- "$@"
     ;;
-  start) # NAME ROWS COLUMNS COMMAND: the command, quoted for a shell; rows 0 means without a terminal
+  start) # NAME ROWS COLUMNS COMMAND [SWEEP]: the command, quoted for a shell; rows 0 means without a terminal. Of a sweep that
+    # goes on, no command: it is the one of before.
     run=$folder/runs/$1
     if ! lock; then
       say "another start has been under way for 15 seconds ($mine); see what keeps the board busy, and try again" >&2
@@ -136,11 +140,20 @@ case $verb in
     mkdir "$run" && cd "$run" || exit 73
     room || full
     : >log
+    command=$4
+    if [ -n "$5" ]; then
+      mkdir -p "$folder/sweeps" && say "$5" >sweep || full
+      order=$folder/sweeps/$5.go
+      [ -z "$4" ] || { say "exec $4" >"$order.new" && mv "$order.new" "$order"; } || full
+      [ -s "$order" ] || give_up "the command of the sweep $5 is gone; start it with --sweep"
+      command='sh "$order"'
+      export order
+    fi
     {
       { [ "$2" = 0 ] || say "stty rows $2 cols $3"; } &&
         say 'echo $$ >pid' &&
         say '[ ! -e stop ] || exit 130' &&
-        say "exec $4 >summary"
+        say "exec $command >summary"
     } >go || full
     boot >boot
     export JETLAG_CACHE="$folder/plans"
@@ -207,6 +220,24 @@ case $verb in
       set -- "$@" "./${manifest##*/}"
     done
     tar -c -f - "$@"
+    ;;
+  begun) # SWEEP: the line of its journal that says what it is
+    grep -a '"entry":{"sweep":' "$folder/sweeps/$1/journal.jsonl" 2>/dev/null | tail -n 1
+    ;;
+  results) # SWEEP: its files
+    if [ -d "$folder/sweeps/$1" ]; then
+      cd "$folder/sweeps/$1" && find . -maxdepth 2 -type f -printf '%T@ %s %P\0'
+    fi
+    ;;
+  send) # SWEEP [OFFSET FILE]...: each file from there on, after a line with its facts
+    cd "$folder/sweeps/$1" || exit 66
+    shift
+    while [ "$#" -gt 1 ]; do
+      facts=$(find "./$2" -maxdepth 0 -type f -printf '%T@ %s') && [ -n "$facts" ] || exit 66
+      say "$facts"
+      tail -c "+$(($1 + 1))" "./$2" | head -c "$((${facts#* } - $1))"
+      shift 2
+    done
     ;;
   fetched) # NAME: its files have arrived; they go when the next run starts
     : >"$folder/runs/$1/fetched"

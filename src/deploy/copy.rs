@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use super::DeployError;
-use super::payload::Item;
+use super::payload::{Item, Only};
 use super::ssh::Host;
 use crate::units::Bytes;
 
@@ -25,14 +25,25 @@ pub struct Sent {
     pub bytes: Bytes,
     /// Files that were there already.
     pub kept: usize,
-    /// Files that were removed from the folders of sources.
+    /// Files that were removed, since a run there would take them for its own.
     pub removed: usize,
 }
 
-/// Files below the board's folder: length, and whole seconds of the last change.
-type Listing = BTreeMap<String, (u64, i64)>;
+/// Length and last change of a file on the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Facts {
+    /// Length in bytes.
+    pub(super) bytes: u64,
+    /// Whole seconds of its last change, since 1970.
+    pub(super) changed_s: i64,
+    /// Nanoseconds beside them.
+    pub(super) nanos: u32,
+}
 
-/// Sends what the board does not have. `items` are the files; of what lies in `folders` beside them, nothing stays.
+/// Files below the board's folder.
+type Listing = BTreeMap<String, Facts>;
+
+/// Sends what the board does not have. `items` are the files; of what `only` covers beside them, nothing stays.
 ///
 /// # Errors
 /// A full disk, a lost connection, or a file that cannot be read here.
@@ -41,17 +52,18 @@ pub fn send(
     folder: &str,
     free: Bytes,
     items: &BTreeSet<Item>,
-    folders: &BTreeSet<String>,
+    only: &BTreeSet<Only>,
 ) -> Result<Sent, DeployError> {
     let there = listing(host, folder)?;
-    let (same, new): (Vec<&Item>, Vec<&Item>) = items
-        .iter()
-        .partition(|item| there.get(&item.remote) == Some(&(item.bytes, item.changed_s)));
+    let (same, new): (Vec<&Item>, Vec<&Item>) = items.iter().partition(|item| {
+        let there = there.get(&item.remote);
+        there.is_some_and(|there| (there.bytes, there.changed_s) == (item.bytes, item.changed_s))
+    });
     let wanted: BTreeSet<&str> = items.iter().map(|item| item.remote.as_str()).collect();
     let stale: Vec<&str> = there
         .keys()
         .map(String::as_str)
-        .filter(|path| folders.iter().any(|folder| path.starts_with(folder)) && !wanted.contains(path))
+        .filter(|path| only.iter().any(|only| only.covers(path)) && !wanted.contains(path))
         .collect();
     for some in stale.chunks(WORDS_AT_ONCE) {
         let mut words = vec!["remove", folder];
@@ -80,11 +92,17 @@ fn listing(host: &Host, folder: &str) -> Result<Listing, DeployError> {
 }
 
 /// One of `find -printf '%T@ %s %p\0'`: `1763737308.1234567890 14680064 bin/jetlag`.
-fn entry(text: &str) -> Option<(String, (u64, i64))> {
+pub(super) fn entry(text: &str) -> Option<(String, Facts)> {
     let (time, rest) = text.split_once(' ')?;
     let (bytes, path) = rest.split_once(' ')?;
-    let seconds = time.split('.').next()?.parse().ok()?;
-    Some((path.to_owned(), (bytes.parse().ok()?, seconds)))
+    let (seconds, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let nanos: String = fraction.chars().chain("000000000".chars()).take(9).collect();
+    let facts = Facts {
+        bytes: bytes.parse().ok()?,
+        changed_s: seconds.parse().ok()?,
+        nanos: nanos.parse().ok()?,
+    };
+    Some((path.to_owned(), facts))
 }
 
 /// Packs files here and unpacks them there; `rename` is a tar transformation of their absolute paths without
@@ -162,8 +180,16 @@ mod tests {
     fn a_listing_is_read_with_blanks_in_names() {
         assert_eq!(
             entry("1763737308.1234567890 14680064 files/a b.onnx"),
-            Some(("files/a b.onnx".to_owned(), (14_680_064, 1_763_737_308)))
+            Some((
+                "files/a b.onnx".to_owned(),
+                Facts {
+                    bytes: 14_680_064,
+                    changed_s: 1_763_737_308,
+                    nanos: 123_456_789
+                }
+            ))
         );
+        assert_eq!(entry("5.25 1 a").map(|(_, facts)| facts.nanos), Some(250_000_000));
         assert_eq!(entry(""), None);
         assert_eq!(entry("x y z"), None);
     }

@@ -1,5 +1,5 @@
 //! `jetlag deploy`'s half on this machine: what a scenario needs ([`payload`]), bringing it to a board ([`copy`]),
-//! and a run there that outlives the connection ([`session`]), all over the user's own `ssh` ([`ssh`]). What a run there shows
+//! a run there that outlives the connection ([`session`]), and the results of a sweep ([`results`]), all over the user's own `ssh` ([`ssh`]). What a run there shows
 //! is drawn by [`screen`].
 //!
 //! Nothing is installed on the board but jetlag itself; what is asked of its shell is in `board.sh`. What is shown
@@ -8,6 +8,8 @@
 pub mod copy;
 pub mod part;
 pub mod payload;
+mod receive;
+pub mod results;
 pub mod screen;
 pub mod session;
 pub mod ssh;

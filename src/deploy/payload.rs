@@ -3,10 +3,14 @@
 //! A file keeps its absolute path, below `files/` of the board's folder: what a detector's spec names relative to
 //! itself is then found as it is here. What the scenario itself names is overridden with `--set`.
 
-use std::collections::BTreeSet;
+mod sweep;
+
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
+
+pub use sweep::{SweepPayload, is_found_there};
 
 use super::DeployError;
 use crate::backend::NetworkSource;
@@ -15,6 +19,7 @@ use crate::engine::network;
 use crate::files;
 use crate::scenario::{BackendChoice, DetectorRef, MadeInputs, Scenario, SourceSpec, Tenant};
 use crate::source::{SourceError, recordings};
+use crate::sweep::Pattern;
 
 /// A file to bring.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,24 +34,52 @@ pub struct Item {
     pub changed_s: i64,
 }
 
-/// What a scenario needs.
+/// Files on the board that must be those that are brought, and no others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Only {
+    /// All of a folder; or a file where none may be. Below the board's folder.
+    Below(String),
+    /// Those of a folder that are called so.
+    Called(String, Pattern),
+}
+
+impl Only {
+    /// Whether it is about this file, which lies below the board's folder.
+    pub fn covers(&self, path: &str) -> bool {
+        match self {
+            Only::Below(folder) => path
+                .strip_prefix(folder.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+            Only::Called(folder, pattern) => path
+                .strip_prefix(folder.as_str())
+                .and_then(|rest| rest.strip_prefix('/'))
+                .is_some_and(|name| !name.contains('/') && pattern.fits(name.as_ref())),
+        }
+    }
+}
+
+/// What a scenario needs, or a sweep.
 #[derive(Debug, Default)]
 pub struct Payload {
     /// Its files, by path.
     pub items: BTreeSet<Item>,
-    /// Folders whose content on the board must be theirs and nothing more, below the board's folder.
-    pub folders: BTreeSet<String>,
-    /// The scenario on the board, below the board's folder.
-    pub scenario: String,
+    /// Where the board must have no other files.
+    pub only: BTreeSet<Only>,
+    /// The scenario or the sweep on the board, below the board's folder.
+    pub main: String,
     /// What the scenario names, for `--set`.
     paths: Vec<Named>,
+    /// What of tenants was seen: the points of a sweep have most in common.
+    seen: HashSet<String>,
 }
 
 /// A file that the scenario names.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Named {
     /// The path in the scenario.
     field: String,
+    /// The file here, as the scenario was understood.
+    local: PathBuf,
     /// The file below the board's folder.
     remote: String,
     /// For a network without a spec: what it is fed.
@@ -54,9 +87,10 @@ struct Named {
 }
 
 impl Named {
-    fn plain(field: String, remote: String) -> Self {
+    fn plain(field: String, local: &Path, remote: String) -> Self {
         Named {
             field,
+            local: local.to_owned(),
             remote,
             made: None,
         }
@@ -86,38 +120,64 @@ impl Payload {
     /// [`DeployError::File`]: a file that cannot be read, or that the board would look for in the wrong place.
     pub fn of(path: &Path, scenario: &Scenario) -> Result<Payload, DeployError> {
         let mut payload = Payload::default();
-        payload.scenario = payload.file(path)?;
+        payload.main = payload.file(path)?;
+        payload.tenants(scenario)?;
+        Ok(payload)
+    }
+
+    /// The files of all tenants.
+    fn tenants(&mut self, scenario: &Scenario) -> Result<(), DeployError> {
         for tenant in &scenario.tenants {
-            if let Some(DetectorRef::Fusion(of)) = &tenant.detector {
+            let (name, shared) = (&tenant.name, &tenant.shared);
+            if self.is_new(format!("{name} {:?} {:?}", tenant.detector, tenant.made)) {
+                self.detector_of(tenant)?;
+            }
+            if let BackendChoice::TensorRt { plans, .. } = &tenant.backend
+                && self.is_new(format!("{name} {plans:?}"))
+            {
+                for (place, plan) in plans.iter().enumerate() {
+                    let remote = self.file(plan)?;
+                    let field = format!("tenants.{name}.backend.plans.{place}");
+                    self.paths.push(Named::plain(field, plan, remote));
+                }
+            }
+            if self.is_new(format!("{name} {shared:?} {:?}", tenant.source)) {
+                self.source(tenant, &tenant.source)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_new(&mut self, what: String) -> bool {
+        self.seen.insert(what)
+    }
+
+    fn detector_of(&mut self, tenant: &Tenant) -> Result<(), DeployError> {
+        match &tenant.detector {
+            Some(DetectorRef::Fusion(of)) => {
                 for (word, part) in [("camera", &of.camera), ("lidar", &of.lidar)] {
                     if let DetectorRef::File(file) = &**part {
-                        let remote = payload.detector(file)?;
+                        let remote = self.detector(file)?;
                         let field = format!("tenants.{}.detector.{word}", tenant.name);
-                        payload.paths.push(Named::plain(field, remote));
+                        self.paths.push(Named::plain(field, file, remote));
                     }
                 }
             }
-            if let Some(DetectorRef::File(file)) = &tenant.detector {
+            Some(DetectorRef::File(file)) => {
                 let remote = match &tenant.made {
-                    Some(_) => payload.network(file)?,
-                    None => payload.detector(file)?,
+                    Some(_) => self.network(file)?,
+                    None => self.detector(file)?,
                 };
-                payload.paths.push(Named {
+                self.paths.push(Named {
                     field: format!("tenants.{}.detector", tenant.name),
+                    local: file.clone(),
                     remote,
                     made: tenant.made.clone(),
                 });
             }
-            if let BackendChoice::TensorRt { plans, .. } = &tenant.backend {
-                for (place, plan) in plans.iter().enumerate() {
-                    let remote = payload.file(plan)?;
-                    let field = format!("tenants.{}.backend.plans.{place}", tenant.name);
-                    payload.paths.push(Named::plain(field, remote));
-                }
-            }
-            payload.source(tenant, &tenant.source)?;
+            Some(DetectorRef::Builtin(_)) | None => {}
         }
-        Ok(payload)
+        Ok(())
     }
 
     /// The overrides under which the scenario finds its files, where `folder` is the board's.
@@ -135,7 +195,7 @@ impl Payload {
     fn folder(&mut self, path: &Path) -> Result<String, DeployError> {
         let local = absolute(path)?;
         let remote = remote_path(&local)?;
-        self.folders.insert(format!("{remote}/"));
+        self.only.insert(Only::Below(remote.clone()));
         let mut open = vec![local];
         while let Some(folder) = open.pop() {
             let entries = fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))?;
@@ -191,7 +251,7 @@ impl Payload {
             SourceSpec::Images { path, .. } | SourceSpec::Points { path, .. } => {
                 let remote = self.folder(path)?;
                 let field = source_path(tenant);
-                self.paths.push(Named::plain(field, remote));
+                self.paths.push(Named::plain(field, path, remote));
             }
             SourceSpec::NuScenes(of) => self.selected(tenant, &of.path, recordings::files(of))?,
             SourceSpec::Kitti(of) => self.selected(tenant, &of.path, recordings::kitti_files(of))?,
@@ -201,12 +261,12 @@ impl Payload {
                     false => self.file(&of.path)?,
                 };
                 let field = source_path(tenant);
-                self.paths.push(Named::plain(field, remote));
+                self.paths.push(Named::plain(field, &of.path, remote));
             }
             SourceSpec::Video(of) => {
                 let remote = self.file(&of.path)?;
                 let field = format!("tenants.{}.source.path", tenant.name);
-                self.paths.push(Named::plain(field, remote));
+                self.paths.push(Named::plain(field, &of.path, remote));
             }
             // A camera is the board's own.
             SourceSpec::Empty | SourceSpec::Synthetic { .. } | SourceSpec::Camera(_) => {}
@@ -230,7 +290,7 @@ impl Payload {
         }
         let remote = remote_path(&absolute(folder)?)?;
         let field = source_path(tenant);
-        self.paths.push(Named::plain(field, remote));
+        self.paths.push(Named::plain(field, folder, remote));
         Ok(())
     }
 
@@ -282,6 +342,17 @@ fn unreadable(path: &Path, error: &std::io::Error) -> DeployError {
 /// The path without `.` and `..`; links stay as they are, so that what is relative to them is too.
 fn absolute(path: &Path) -> Result<PathBuf, DeployError> {
     let absolute = std::path::absolute(path).map_err(|error| unreadable(path, &error))?;
+    let plain = plain(&absolute);
+    // Where `..` left a linked folder, the shorter path is another file's: then the real one is taken.
+    match (plain.canonicalize(), absolute.canonicalize()) {
+        (Ok(short), Ok(real)) if short == real => Ok(plain),
+        (_, Ok(real)) => Ok(real),
+        (_, Err(error)) => Err(unreadable(path, &error)),
+    }
+}
+
+/// An absolute path without `.` and `..`, whatever they lead through.
+fn plain(absolute: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in absolute.components() {
         match part {
@@ -292,12 +363,7 @@ fn absolute(path: &Path) -> Result<PathBuf, DeployError> {
             part => plain.push(part),
         }
     }
-    // Where `..` left a linked folder, the shorter path is another file's: then the real one is taken.
-    match (plain.canonicalize(), absolute.canonicalize()) {
-        (Ok(short), Ok(real)) if short == real => Ok(plain),
-        (_, Ok(real)) => Ok(real),
-        (_, Err(error)) => Err(unreadable(path, &error)),
-    }
+    plain
 }
 
 fn remote_path(local: &Path) -> Result<String, DeployError> {
@@ -383,6 +449,6 @@ mod tests {
             .map(|item| item.bytes)
             .collect();
         assert_eq!(frames, [1, 2]);
-        assert_eq!(payload.folders.len(), 1);
+        assert_eq!(payload.only.len(), 1);
     }
 }

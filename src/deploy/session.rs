@@ -6,15 +6,15 @@ mod brought;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
-use std::process::{ChildStdout, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::process::Stdio;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::part::Part;
+use super::receive::receive;
 use super::screen::Screen;
 use super::ssh::{Call, Host};
-use super::unpack::{self, UnpackError, Unpacked};
+use super::unpack::{self, Unpacked};
 use super::{DeployError, RunThere};
 use crate::scenario;
 use crate::shell;
@@ -26,9 +26,7 @@ use brought::{not_written, settle};
 
 /// Between two looks whether the run has ended.
 const LOOK: Duration = Duration::from_millis(50);
-/// What may come beside the content of the files: headers, and files that are passed over.
-const BESIDE: u64 = 64 << 20;
-/// For how long a board may send nothing of a run while it is fetched; and how long a run may take to end that was told to.
+/// How long a run may take to end that was told to.
 const STALLED: Duration = Duration::from_secs(60);
 /// Between two requests to end, of a run that does not listen yet.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
@@ -36,6 +34,19 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 const NEVER: &str = "never";
 /// How long the last that a run showed may take to arrive once it has ended.
 const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// What a run is started with.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    /// The run's name.
+    pub name: String,
+    /// The command; empty for the one that the sweep was started with before.
+    pub words: Vec<String>,
+    /// Rows and columns of a terminal of its own; none for none.
+    pub terminal: Option<(u16, u16)>,
+    /// The folder of its results, where it is a sweep.
+    pub sweep: Option<String>,
+}
 
 /// A run on the board.
 pub struct RemoteRun<'a> {
@@ -54,32 +65,31 @@ impl<'a> RemoteRun<'a> {
         }
     }
 
-    /// Starts jetlag with these words, detached from the connection; on a terminal of its own where `terminal` says
-    /// its rows and columns. `there` is kept up to date: a start that is interrupted is called off, however far it came.
+    /// Starts jetlag as ordered, detached from the connection. `there` is kept up to date: a start that is interrupted is called
+    /// off, however far it came.
     ///
     /// # Errors
     /// A run that is under way there, a full disk, or a connection that was lost.
     pub fn start(
         host: &'a Host,
         folder: &'a str,
-        name: &str,
-        words: &[String],
-        terminal: Option<(u16, u16)>,
+        order: &Order,
         there: &mut RunThere,
     ) -> Result<RemoteRun<'a>, DeployError> {
-        let run = RemoteRun::named(host, folder, name);
-        let command: Vec<String> = words.iter().map(|word| shell::quoted(word)).collect();
-        let (rows, columns) = terminal.unwrap_or((0, 0));
+        let run = RemoteRun::named(host, folder, &order.name);
+        let command: Vec<String> = order.words.iter().map(|word| shell::quoted(word)).collect();
+        let (rows, columns) = order.terminal.unwrap_or((0, 0));
         *there = RunThere::Beginning;
         let answer = host.ask(
             "starting the run",
             &[
                 "start",
                 folder,
-                name,
+                &order.name,
                 &rows.to_string(),
                 &columns.to_string(),
                 &command.join(" "),
+                order.sweep.as_deref().unwrap_or_default(),
             ],
         );
         if let Err(DeployError::Interrupted { .. }) = &answer
@@ -216,96 +226,28 @@ impl<'a> RemoteRun<'a> {
         let moved = self
             .unpack(work.path(), at_most)
             .and_then(|found| settle(&self.name, &found, out));
-        // The board may forget a run that is here. Where that cannot be said, it only keeps it longer.
         if moved.as_ref().is_ok_and(|brought| brought.run.is_some()) {
-            let _ = self.host.ask(
-                "marking the run as fetched",
-                &["fetched", self.folder, &self.name],
-            );
+            self.mark_fetched();
         }
         moved
     }
 
-    /// Unpacks what the board sends, until it has sent all, sends nothing for a while, or this program is to end.
-    fn unpack(&self, work: &Path, at_most: Bytes) -> Result<Unpacked, DeployError> {
-        const WHAT: &str = "packing the run's files";
-        let mut call = self
-            .host
-            .script(&["bring", self.folder, &self.name], Stdio::piped())?;
-        let sent = call.child.stdout.take();
-        let read = Arc::new(AtomicU64::new(0));
-        // A run that was told to end is fetched all the same; a second signal ends this program at once.
-        let ending = call.stopped();
-        let unpacking = {
-            let sent = Counted {
-                from: sent,
-                read: read.clone(),
-                at_most: at_most.0.saturating_add(BESIDE),
-            };
-            let (name, work) = (self.name.clone(), work.to_owned());
-            // A thread that nobody waits for where the board keeps it waiting.
-            std::thread::spawn(move || unpack::unpack(sent, &name, &work, at_most))
-        };
-        let (mut seen, mut since) = (0, Instant::now());
-        while !unpacking.is_finished() {
-            std::thread::sleep(LOOK / 5);
-            // What ssh says is bounded there.
-            call.poll()?;
-            let now = read.load(Ordering::Relaxed);
-            if now != seen {
-                (seen, since) = (now, Instant::now());
-            }
-            let interrupted = call.at_once() || call.stopped() && !ending;
-            if interrupted || since.elapsed() > STALLED {
-                call.kill();
-                return Err(match interrupted {
-                    true => DeployError::Interrupted { what: WHAT },
-                    false => DeployError::Silent {
-                        host: self.host.name().to_owned(),
-                        what: WHAT,
-                        waited: STALLED.as_secs(),
-                    },
-                });
-            }
-        }
-        // Ctrl-C on this terminal reaches ssh too, and breaks the archive off.
-        if call.stopped() && !ending {
-            call.kill();
-            return Err(DeployError::Interrupted { what: WHAT });
-        }
-        match unpacking.join() {
-            Ok(Ok(found)) => {
-                call.finish(WHAT)?;
-                Ok(found)
-            }
-            Ok(Err(UnpackError::NoArchive(error))) => {
-                // What broke the archive off is the better reason; a board that goes on sending is not listened to.
-                match call.poll()? {
-                    Some(status) => call.judge(WHAT, status)?,
-                    None => call.kill(),
-                }
-                Err(self.refused(&UnpackError::NoArchive(error)))
-            }
-            Ok(Err(UnpackError::Here { path, error })) => {
-                call.kill();
-                Err(DeployError::File {
-                    path: path.display().to_string(),
-                    problem: format!("cannot be written: {error}; name another folder with --out"),
-                })
-            }
-            Ok(Err(why)) => {
-                call.kill();
-                Err(self.refused(&why))
-            }
-            Err(_) => Err(self.refused(&"unpacking it panicked; please report it")),
-        }
+    /// Tells the board that it may forget the run, which is here. Where that cannot be said, it only keeps it longer.
+    pub fn mark_fetched(&self) {
+        let _ = self.host.ask(
+            "marking the run as fetched",
+            &["fetched", self.folder, &self.name],
+        );
     }
 
-    fn refused(&self, why: &dyn std::fmt::Display) -> DeployError {
-        DeployError::Refused {
-            host: self.host.name().to_owned(),
-            why: why.to_string(),
-        }
+    fn unpack(&self, work: &Path, at_most: Bytes) -> Result<Unpacked, DeployError> {
+        let call = self
+            .host
+            .script(&["bring", self.folder, &self.name], Stdio::piped())?;
+        let (name, work) = (self.name.clone(), work.to_owned());
+        receive(call, "packing the run's files", at_most, move |sent| {
+            unpack::unpack(sent, &name, &work, at_most)
+        })
     }
 }
 
@@ -328,27 +270,6 @@ struct Ending {
     since: Instant,
     /// When to ask for it; none once the board has heard it.
     ask: Option<Instant>,
-}
-
-/// What is read, counted for who watches over it.
-struct Counted {
-    from: Option<ChildStdout>,
-    read: Arc<AtomicU64>,
-    at_most: u64,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let got = match &mut self.from {
-            Some(from) => from.read(buffer)?,
-            None => 0,
-        };
-        let before = self.read.fetch_add(got as u64, Ordering::Relaxed);
-        if before.saturating_add(got as u64) > self.at_most {
-            return Err(io::Error::other(format!("more than {}", Bytes(self.at_most))));
-        }
-        Ok(got)
-    }
 }
 
 #[cfg(test)]

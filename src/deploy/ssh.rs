@@ -274,6 +274,11 @@ impl Call<'_> {
         self.judge(what, status)
     }
 
+    /// The board's name.
+    pub(super) fn host(&self) -> &str {
+        &self.host.name
+    }
+
     /// Whether this program is to end.
     pub(super) fn stopped(&self) -> bool {
         self.host.stop.asked.load(Ordering::Relaxed)

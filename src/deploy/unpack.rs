@@ -40,6 +40,10 @@ pub enum UnpackError {
     TooMuch(Bytes),
     #[error("the data is not an archive of a run: {0}")]
     NoArchive(io::Error),
+    #[error("it ended before all was sent; fetch again")]
+    Cut,
+    #[error("{name} changed while it was fetched")]
+    Changed { name: String },
     #[error("{} cannot be written: {error}; name another folder with --out", path.display())]
     Here { path: PathBuf, error: io::Error },
 }

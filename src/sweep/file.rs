@@ -1,11 +1,11 @@
 //! The sweep as typed, and what it means. Rules that concern points are the crate's, and told as one problem of the file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use jetlag_sweep::{Axis, Choice, Order, Plan, Setting};
 
-use super::files::matching;
+use super::files::Pattern;
 use super::{CoolDown, FORMAT, Sweep};
 use crate::files;
 use crate::units::Nanos;
@@ -79,11 +79,11 @@ fn read(r: &mut Reader, root: &Node, folder: &Path) -> Option<Sweep> {
         .and_then(Path::parent)
         .unwrap_or(folder)
         .to_owned();
-    let mut named = BTreeMap::new();
+    let (mut named, mut patterns) = (BTreeMap::new(), BTreeSet::new());
     let axes = r.optional(&fields, "axes", |r, node, field| {
         let expected = "a list of axes, [Axis(set: \"tenants.camera.arrival.hz\", values: [10, 30])]";
         r.list(node, field, expected, |r, node, _| {
-            axis(r, node, folder, &scenario_folder, &mut named)
+            axis(r, node, folder, &scenario_folder, &mut named, &mut patterns)
         })
     });
     let settings = |r: &mut Reader, node: &Node, field: &str| {
@@ -162,6 +162,7 @@ fn read(r: &mut Reader, root: &Node, folder: &Path) -> Option<Sweep> {
             repeats: repeats.or(1),
         },
         files: named,
+        patterns,
         cool_down: cool_down.or(CoolDown::default()),
         limit: limit.given().map(|limit| limit.value),
     })
@@ -191,6 +192,7 @@ fn axis(
     folder: &Path,
     scenario_folder: &Path,
     named: &mut BTreeMap<String, PathBuf>,
+    patterns: &mut BTreeSet<Pattern>,
 ) -> Option<Axis> {
     let example = "Axis(set: \"tenants.camera.arrival.hz\", values: [10, 30, 60])";
     let known = &["set", "values", "files", "till_first_fail"];
@@ -208,8 +210,12 @@ fn axis(
     });
     let found = r.optional(&fields, "files", |r, node, field| {
         let pattern = r.text(node, field)?;
-        match matching(&pattern, folder) {
-            Ok(files) => Some(files),
+        let found = Pattern::read(&pattern, folder).and_then(|pattern| Ok((pattern.matching()?, pattern)));
+        match found {
+            Ok((files, pattern)) => {
+                patterns.insert(pattern);
+                Some(files)
+            }
             Err(error) => {
                 let problem = format!("`files`: {error}");
                 r.report(&node.place, ProblemKind::Syntax { problem });

@@ -1,6 +1,7 @@
 //! Files as values of an axis: `files: "variants/*.onnx"`, in the order in which people count.
 
 use std::cmp::Ordering;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// More files than any axis has.
@@ -33,41 +34,62 @@ pub(super) enum PatternError {
     TooMany,
 }
 
-/// The files that fit a pattern, whose folder is relative to `base`.
-pub(super) fn matching(pattern: &str, base: &Path) -> Result<Vec<PathBuf>, PatternError> {
-    let whole = base.join(pattern);
-    let name = whole
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let folder = match whole.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    if folder.to_string_lossy().contains(['*', '?']) {
-        return Err(PatternError::Folder(pattern.to_owned()));
-    }
-    let unreadable = |error| PatternError::Unreadable {
-        folder: folder.clone(),
-        error,
-    };
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        let called = entry.file_name();
-        if fits(name.as_bytes(), called.as_encoded_bytes()) && entry.path().is_file() {
-            if found.len() >= MOST_FILES {
-                return Err(PatternError::TooMany);
-            }
-            found.push(entry.path());
+/// A folder, and how its files are called.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pattern {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The names, with `*` and `?`.
+    pub name: String,
+}
+
+impl Pattern {
+    /// Reads one; its folder is relative to `base`.
+    pub(super) fn read(pattern: &str, base: &Path) -> Result<Pattern, PatternError> {
+        let whole = base.join(pattern);
+        let name = whole
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let folder = match whole.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        match folder.to_string_lossy().contains(['*', '?']) {
+            true => Err(PatternError::Folder(pattern.to_owned())),
+            false => Ok(Pattern { folder, name }),
         }
     }
-    if found.is_empty() {
-        return Err(PatternError::None { name, folder });
+
+    /// Whether a file of the folder is meant.
+    pub fn fits(&self, called: &OsStr) -> bool {
+        fits(self.name.as_bytes(), called.as_encoded_bytes())
     }
-    found.sort_by(|a, b| as_counted(&a.to_string_lossy(), &b.to_string_lossy()));
-    Ok(found)
+
+    /// The files that fit.
+    pub(super) fn matching(&self) -> Result<Vec<PathBuf>, PatternError> {
+        let unreadable = |error| PatternError::Unreadable {
+            folder: self.folder.clone(),
+            error,
+        };
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(&self.folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            if self.fits(&entry.file_name()) && entry.path().is_file() {
+                if found.len() >= MOST_FILES {
+                    return Err(PatternError::TooMany);
+                }
+                found.push(entry.path());
+            }
+        }
+        if found.is_empty() {
+            let Pattern { folder, name } = self.clone();
+            return Err(PatternError::None { name, folder });
+        }
+        found.sort_by(|a, b| as_counted(&a.to_string_lossy(), &b.to_string_lossy()));
+        Ok(found)
+    }
 }
 
 /// Whether a name fits a pattern: `*` is any number of characters, `?` one byte. Hidden files fit only where the pattern begins with a dot.

@@ -13,7 +13,7 @@
 mod file;
 mod files;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use jetlag_sweep::Plan;
@@ -22,6 +22,7 @@ use crate::units::{Bytes, Nanos};
 use crate::written::Format;
 
 pub use file::load;
+pub use files::Pattern;
 
 /// A sweep is a page; one that names its points one by one is longer.
 const FORMAT: Format = Format {
@@ -39,6 +40,8 @@ pub struct Sweep {
     pub plan: Plan,
     /// The files that values of axes name: the value as it is set, and the file.
     pub files: BTreeMap<String, PathBuf>,
+    /// The patterns that named them.
+    pub patterns: BTreeSet<Pattern>,
     /// What is waited for before a run.
     pub cool_down: CoolDown,
     /// How long a run may take.

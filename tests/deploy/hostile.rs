@@ -17,7 +17,10 @@ if [ -n "$verb" ] && [ "$verb" = "$BREAKS_AT" ]; then echo 'Connection reset' >&
 case $verb in
   probe)
     printf 'machine x86_64\nprocessors 4\nglibc glibc 2.36\nfolder /home/x/jetlag\nfree_kib 100000\n'
-    [ -z "$NAME" ] || printf 'last %s\nstate %s\n' "$NAME" "$(cat "$HERE/state" 2>/dev/null || echo 'ended 0')" ;;
+    [ -z "$NAME" ] || printf 'last %s\nstate %s\n' "$NAME" "$(cat "$HERE/state" 2>/dev/null || echo 'ended 0')"
+    [ -z "$SWEEP" ] || printf 'sweep %s\n' "$SWEEP" ;;
+  results) sh -c "$RESULTS" ;;
+  send) sh -c "$SEND" ;;
   start) printf '%s\n' "$STARTED" ;;
   follow) echo $$ >"$HERE/follows"; exec sh -c "$FOLLOW" ;;
   stop) echo asked >"$HERE/asked"; [ -n "$DEAF" ] && exit 75; echo 'ended 130' >"$HERE/state"; printf %s "$NEVER" ;;
@@ -431,5 +434,129 @@ fn manifests_that_came_since_are_added_and_none_is_replaced() {
     std::os::unix::fs::symlink(board.path("victim"), board.path("out/r.plans")).unwrap();
     let third = send("echo 1 >a.plan.json;");
     assert!(third.contains("is not a folder"), "{third}");
+    board.assert_kept();
+}
+
+/// A journal of a sweep in which a run has failed with a message that draws on terminals.
+fn journal() -> String {
+    use jetlag_sweep::journal::{Entry, FORMAT, Header, RunEntry, encode};
+    use jetlag_sweep::{Axis, Plan};
+    let plan = Plan {
+        axes: vec![Axis {
+            set: "duration\x1b]0;owned\x07".to_owned(),
+            values: vec!["1s".to_owned()],
+            till_first_fail: false,
+        }],
+        repeats: 1,
+        ..Plan::default()
+    };
+    let point = plan.points().unwrap().remove(0);
+    let failed =
+        serde_json::json!({"stage": "run", "kind": "other", "tenant": null, "message": "\x1b[2Jowned"});
+    let run = RunEntry {
+        point: point.id(),
+        settings: point.settings,
+        repeat: 0,
+        seed: None,
+        began_unix_s: 0.0,
+        took_s: 1.0,
+        file: None,
+        failed: Some(serde_json::from_value(failed).unwrap()),
+        findings: Vec::new(),
+        networks: Default::default(),
+        columns: None,
+        figures: Vec::new(),
+    };
+    let header = Header {
+        format: FORMAT,
+        jetlag: "0".to_owned(),
+        base: "base\x1b[31m.ron".to_owned(),
+        base_hash: String::new(),
+        plan,
+        files: Default::default(),
+        limit_s: None,
+        knee: None,
+    };
+    encode(&Entry::Sweep(header)).unwrap() + &encode(&Entry::Run(run)).unwrap()
+}
+
+#[test]
+fn a_board_s_results_stay_within_their_folder() {
+    let board = Hostile::new();
+    let journal = journal();
+    fs::write(board.path("journal"), &journal).unwrap();
+    let fetched = |sweep: &str, results: &str, send: &str| {
+        let mut command = board.fetch("r", "");
+        command
+            .env("SWEEP", sweep)
+            .env("RESULTS", results)
+            .env("SEND", send);
+        command.output().unwrap()
+    };
+    let named = fetched("../victim", "", "");
+    assert!(
+        stderr(&named).contains("the name of its last sweep"),
+        "{}",
+        stderr(&named)
+    );
+
+    // Names that lead elsewhere are not asked for, and what comes beside what was asked for is not kept.
+    let length = journal.len();
+    let results = format!(
+        "printf '5.0 {length} journal.jsonl\\0005.0 8 ../victim/keep.mcap\\0005.0 8 runs/../../victim/keep.mcap\\0005.0 8 /etc/x.mcap\\0005.0 8 lock\\000'"
+    );
+    let send = format!("echo '5.0 {length}'; cat \"$HERE/journal\"; printf more");
+    let done = fetched("s", &results, &send);
+    let said = stderr(&done);
+    assert_eq!(done.status.code(), Some(0), "{said}");
+    assert!(said.contains("fetched 1 of 1 files"), "{said}");
+    let out = board.path("out");
+    assert_eq!(fs::read_to_string(out.join("journal.jsonl")).unwrap(), journal);
+    assert_eq!(fs::read_dir(out.join("runs")).unwrap().count(), 0);
+    board.assert_kept();
+    // What it says of its sweep is shown, and not obeyed.
+    let shown = String::from_utf8_lossy(&done.stdout).into_owned() + &said;
+    assert!(
+        shown.contains("owned") && !shown.contains(['\x1b', '\x07']),
+        "{shown:?}"
+    );
+
+    // A file that is another than was announced, one that never ends, and one that breaks off.
+    for (results, send, phrase) in [
+        (
+            "printf '6.0 3 journal.jsonl\\000'",
+            "echo '6.0 4'; printf abcd",
+            "changed on board while it was fetched",
+        ),
+        (
+            "printf '6.0 99999999999999 journal.jsonl\\000'",
+            "cat /dev/zero",
+            "raise the limit with --at-most",
+        ),
+        (
+            "printf '6.0 30 journal.jsonl\\000'",
+            "echo '6.0 30'; printf abc; exit 1",
+            "sending the results failed on board: it ended before all was sent",
+        ),
+        (
+            "printf '7.0 4 journal.jsonl\\000'",
+            "echo '7.0 4'; printf 'xyz\\n'; cat /dev/zero | head -c 1000000",
+            "holds another sweep",
+        ),
+        (
+            "printf '7.0 4 table.csv\\000'",
+            "",
+            "could not begin with the sweep",
+        ),
+    ] {
+        let refused = fetched("s", results, send);
+        assert!(!refused.status.success(), "{results}");
+        assert!(
+            stderr(&refused).contains(phrase),
+            "{phrase}: {}",
+            stderr(&refused)
+        );
+        assert_eq!(fs::read_to_string(out.join("journal.jsonl")).unwrap(), journal);
+    }
     board.assert_kept();
 }

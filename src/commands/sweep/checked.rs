@@ -4,10 +4,9 @@ use std::path::Path;
 
 use jetlag_sweep::{Point, Setting};
 
-use crate::commands::here;
 use crate::commands::outcome::WrongUse;
 use crate::files;
-use crate::scenario::{self, Scenario};
+use crate::scenario::{self, ResolveEnv, Scenario};
 use crate::units::Bytes;
 
 /// Points that are tried one by one. Of more, every value of every axis is tried with the first values of the others.
@@ -17,8 +16,11 @@ const TOLD: usize = 20;
 /// As long as a scenario may be.
 const LONGEST: Bytes = Bytes(1 << 20);
 
+/// What is done with the scenario of a point.
+pub(in crate::commands) type Each<'a> = dyn FnMut(&Scenario) -> anyhow::Result<()> + 'a;
+
 /// The base scenario: its text, and how it is known.
-pub(super) struct Base {
+pub(in crate::commands) struct Base {
     pub(super) text: String,
     pub(super) hash: String,
     /// Overrides of all runs.
@@ -27,13 +29,29 @@ pub(super) struct Base {
 
 impl Base {
     /// Reads it.
-    pub(super) fn read(path: &Path, sets: &[String]) -> Result<Base, WrongUse> {
+    pub(in crate::commands) fn read(path: &Path, sets: &[String]) -> Result<Base, WrongUse> {
         let text = text(path)?;
         Ok(Base {
             hash: hash(&text, sets),
             text,
             sets: sets.to_vec(),
         })
+    }
+
+    /// How it is known where it has these overrides.
+    pub(in crate::commands) fn hash_with(&self, sets: &[String]) -> String {
+        hash(&self.text, sets)
+    }
+
+    /// The scenario of these settings, where that is one.
+    pub(in crate::commands) fn with(
+        &self,
+        path: &Path,
+        settings: &[Setting],
+        env: &ResolveEnv,
+    ) -> Option<Scenario> {
+        let (name, sets) = (path.display().to_string(), overrides(self, settings));
+        scenario::from_str(&self.text, &name, folder_of(path), &sets, env).ok()
     }
 
     /// Whether its file still has the text that was read.
@@ -63,11 +81,16 @@ pub(super) fn overrides(base: &Base, settings: &[Setting]) -> Vec<String> {
     base.sets.iter().cloned().chain(own).collect()
 }
 
-/// Resolves the scenario of every point; all mistakes at once, each once. Returns that of the first.
-pub(super) fn points(path: &Path, base: &Base, points: &[Point]) -> Result<Scenario, WrongUse> {
-    let env = here::env();
+/// Resolves the scenario of every point; all mistakes at once, each once. Returns that of the first; `each` is shown every one.
+pub(super) fn points(
+    path: &Path,
+    base: &Base,
+    points: &[Point],
+    env: &ResolveEnv,
+    each: &mut Each<'_>,
+) -> anyhow::Result<Scenario> {
     let name = path.display().to_string();
-    let folder = path.parent().unwrap_or(Path::new(""));
+    let folder = folder_of(path);
     let (mut first, mut told): (Option<Scenario>, Vec<String>) = (None, Vec::new());
     let mut more = 0_usize;
     for point in points
@@ -75,8 +98,9 @@ pub(super) fn points(path: &Path, base: &Base, points: &[Point]) -> Result<Scena
         .filter(|point| points.len() <= ALL || is_on_an_axis(point))
     {
         let sets = overrides(base, &point.settings);
-        match scenario::from_str(&base.text, &name, folder, &sets, &env) {
+        match scenario::from_str(&base.text, &name, folder, &sets, env) {
             Ok(scenario) => {
+                each(&scenario)?;
                 first.get_or_insert(scenario);
             }
             Err(problems) => {
@@ -100,8 +124,13 @@ pub(super) fn points(path: &Path, base: &Base, points: &[Point]) -> Result<Scena
         _ => Err(WrongUse(format!(
             "nothing was run, since not every point makes a scenario:\n       {}",
             told.join("\n       ")
-        ))),
+        ))
+        .into()),
     }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
 }
 
 /// Whether at most one of its values is not the first of its axis.

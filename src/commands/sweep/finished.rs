@@ -10,7 +10,7 @@ use jetlag_sweep::{MetricError, Table};
 use super::folder::{Folder, JOURNAL, TABLE, write_table};
 use super::promise;
 use super::{is_table, shown};
-use crate::cli::SweepArgs;
+use crate::cli::{SweepArgs, SweepFormat};
 use crate::commands::outcome::{Outcome, WrongUse};
 use crate::files;
 
@@ -39,13 +39,22 @@ pub(super) fn answer(args: &SweepArgs) -> anyhow::Result<Outcome> {
     if let Some(axis) = &args.knee {
         return knees(&table, axis.split(" in ").next().unwrap_or(axis).trim(), args);
     }
-    // A folder that may only be read still tells its table.
-    let written = match is_table(&args.target) {
-        true => None,
-        false => is_written(&args.target).or_else(|| write_table(&args.target, &table).ok()),
-    };
-    shown::table(&table, args.format, written.as_deref())?;
+    shown_table(&args.target, &table, args.format)?;
     Ok(Outcome::Done)
+}
+
+/// Prints the table of a sweep's folder.
+pub(in crate::commands) fn show(folder: &Path, format: SweepFormat) -> anyhow::Result<()> {
+    shown_table(folder, &table(folder)?, format)
+}
+
+fn shown_table(target: &Path, table: &Table, format: SweepFormat) -> anyhow::Result<()> {
+    // A folder that may only be read still tells its table.
+    let written = match is_table(target) {
+        true => None,
+        false => is_written(target).or_else(|| write_table(target, table).ok()),
+    };
+    shown::table(table, format, written.as_deref())
 }
 
 /// The folder's table, where it was written after the journal's last line.

@@ -38,14 +38,7 @@ impl Folder {
         points: &[Point],
         extend: bool,
     ) -> anyhow::Result<Folder> {
-        std::fs::create_dir_all(path.join("runs")).map_err(|error| {
-            WrongUse(format!(
-                "cannot make the folder {}: {error}; name a writable one with -o",
-                path.display()
-            ))
-        })?;
-        let lock = lock(path)?;
-        refuse_others(path)?;
+        let lock = hold(path)?;
         let (mut journal, begun) = JournalFile::open(&path.join(JOURNAL))?;
         if !begun.damaged.is_empty() {
             let lines: Vec<String> = begun.damaged.iter().take(20).map(u64::to_string).collect();
@@ -123,6 +116,19 @@ fn go_on(path: &Path, difference: &Difference, extend: bool) -> Result<(), Wrong
         "{} was begun with another sweep:\n       {difference}\n       {advice}",
         path.display()
     )))
+}
+
+/// Makes the folder of a sweep, and holds it for as long as the file is open; one with anything but a sweep in it is refused.
+pub(in crate::commands) fn hold(path: &Path) -> anyhow::Result<File> {
+    std::fs::create_dir_all(path.join("runs")).map_err(|error| {
+        WrongUse(format!(
+            "cannot make the folder {}: {error}; name a writable one with -o",
+            path.display()
+        ))
+    })?;
+    let lock = lock(path)?;
+    refuse_others(path)?;
+    Ok(lock)
 }
 
 fn lock(path: &Path) -> anyhow::Result<File> {

@@ -13,6 +13,7 @@ use super::promise::{self, Range};
 use super::runner::{self, Runner};
 use super::{limit, out, shown};
 use crate::cli::SweepArgs;
+use crate::commands::here;
 use crate::commands::outcome::{Outcome, WrongUse};
 use crate::commands::output::say;
 use crate::commands::signals::stop_on_signals;
@@ -30,7 +31,7 @@ pub(super) fn run(args: &SweepArgs, range: &str) -> anyhow::Result<Outcome> {
     let base = Base::read(&args.target, &args.sets)?;
     let ends = [range.values.first(), range.values.last()].into_iter().flatten();
     let ends: Vec<Point> = ends.map(|value| point(&range.path, *value)).collect();
-    let scenario = checked::points(&args.target, &base, &ends)?;
+    let scenario = checked::points(&args.target, &base, &ends, &here::env(), &mut |_| Ok(()))?;
     let tenants: Vec<&str> = scenario
         .tenants
         .iter()
@@ -41,7 +42,7 @@ pub(super) fn run(args: &SweepArgs, range: &str) -> anyhow::Result<Outcome> {
     if repeats == 0 {
         return Err(WrongUse("--repeats must be at least 1".to_owned()).into());
     }
-    let limit = limit(args, None)?;
+    let limit = limit(args.limit.as_deref(), None)?;
     // Half of a grid with the same step.
     let most_runs = u32::try_from(range.values.len() / 2)
         .unwrap_or(u32::MAX)

@@ -6,10 +6,12 @@
 //! ```
 //!
 //! Every point is a process of its own (`runs.rs`); what is finished is in the folder's journal before the next begins, so that the
-//! same command goes on after any end. `folder` has the lock and the journal, `checked` tries all points before the first run, `runner`
-//! runs one and says what came of it, `points` goes through a plan and `knee` through a search; `finished` answers from what is on disk,
-//! `shown` prints. What is computed is the crate `jetlag-sweep`'s.
+//! same command goes on after any end. `asked` is the sweep as it is asked for, `folder` has the lock and the journal, `checked` tries
+//! all points before the first run, `runner` runs one and says what came of it, `points` goes through a
+//! plan and `knee` through a search; `finished` answers from what is on disk, `shown` prints. What is computed is the crate
+//! `jetlag-sweep`'s.
 
+mod asked;
 mod checked;
 mod cool;
 mod finished;
@@ -21,6 +23,11 @@ mod runner;
 mod shown;
 
 use std::path::Path;
+
+pub(super) use asked::{Asked, load};
+pub(super) use checked::Base;
+pub(super) use finished::show;
+pub(super) use folder::hold;
 
 use super::outcome::{Outcome, WrongUse};
 use super::words::there;
@@ -75,8 +82,8 @@ fn out(args: &SweepArgs) -> Result<&Path, WrongUse> {
 }
 
 /// `--limit`, or else what the sweep says.
-fn limit(args: &SweepArgs, of_sweep: Option<Nanos>) -> Result<Option<Nanos>, WrongUse> {
-    match &args.limit {
+fn limit(given: Option<&str>, of_sweep: Option<Nanos>) -> Result<Option<Nanos>, WrongUse> {
+    match given {
         None => Ok(of_sweep),
         Some(text) => match parse_duration(text) {
             Ok(limit) if limit > Nanos::ZERO => Ok(Some(limit)),

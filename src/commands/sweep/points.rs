@@ -1,56 +1,38 @@
 //! `jetlag sweep SWEEP.ron -o DIR`: all points of a plan, in its order, each as often as it says.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io::{BufRead, IsTerminal, Write};
-use std::path::Path;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use jetlag_sweep::journal::{FORMAT, Header};
 use jetlag_sweep::{Eta, Plan, Point, Table, cut, schedule};
 
-use super::checked::{self, Base};
-use super::folder::{Folder, write_table};
+use super::asked::{Asked, load, stated_s};
+use super::folder::{Folder, JOURNAL, write_table};
 use super::runner::Runner;
-use super::{limit, out, shown};
+use super::{out, shown};
 use crate::cli::SweepArgs;
-use crate::commands::outcome::{Outcome, WrongUse};
+use crate::commands::here;
+use crate::commands::outcome::Outcome;
 use crate::commands::output::say;
-use crate::commands::phases::{length, phases};
 use crate::commands::signals::stop_on_signals;
-use crate::files;
-use crate::scenario::{ClockKind, Scenario};
-use crate::sweep::{self, Sweep};
-use crate::units::Nanos;
-
-/// Runs that are started without being asked.
-const MANY: usize = 1_000;
-/// Seconds that are started without being asked.
-const LONG_S: f64 = 6.0 * 3600.0;
 
 pub(super) fn run(args: &SweepArgs) -> anyhow::Result<Outcome> {
     let folder = out(args)?;
-    let sweep = sweep::load(&args.target).map_err(|problems| WrongUse(problems.to_string()))?;
-    let points = sweep.plan.points().map_err(WrongUse::because)?;
-    let base = Base::read(&sweep.base, &args.sets)?;
-    let scenario = checked::points(&sweep.base, &base, &points)?;
-    let limit = limit(args, sweep.limit)?;
-    let header = Header {
-        format: FORMAT,
-        jetlag: env!("CARGO_PKG_VERSION").to_owned(),
-        base: sweep.base.display().to_string(),
-        base_hash: base.hash.clone(),
-        plan: sweep.plan.clone(),
-        files: hashes(&sweep)?,
-        limit_s: limit.map(Nanos::as_secs_f64),
-        knee: None,
-    };
-    ask(
-        args,
-        folder,
-        points.len() * sweep.plan.repeats as usize,
-        &scenario,
-    )?;
+    let sweep = load(&args.target)?;
+    let limit = args.limit.as_deref();
+    let asked = Asked::read(sweep, &args.sets, limit, &here::env(), &mut |_| Ok(()))?;
+    // A folder in which it was begun was asked for already.
+    if !args.yes && !folder.join(JOURNAL).exists() {
+        asked.ask()?;
+    }
+    let Asked {
+        sweep,
+        points,
+        base,
+        scenario,
+        header,
+        limit,
+    } = asked;
     let folder = Folder::open(folder, &header, &points, args.extend)?;
     let runner = Runner {
         folder,
@@ -169,44 +151,4 @@ fn all(
         }
     }
     Ok((runner.folder.path().to_owned(), false))
-}
-
-/// What a run measures at least, in seconds; none in simulated time.
-fn stated_s(scenario: &Scenario) -> Option<f64> {
-    match scenario.clock {
-        ClockKind::Virtual => None,
-        ClockKind::Real => Some(length(scenario, &phases(scenario)).as_secs_f64()),
-    }
-}
-
-/// Asks before many runs, or a long time. A folder in which it was begun was asked for already.
-fn ask(args: &SweepArgs, folder: &Path, runs: usize, scenario: &Scenario) -> Result<(), WrongUse> {
-    let eta = Eta::of(runs as u64, &[], stated_s(scenario));
-    let is_long = eta.seconds.is_some_and(|seconds| seconds > LONG_S);
-    if args.yes || (runs <= MANY && !is_long) || folder.join("journal.jsonl").exists() {
-        return Ok(());
-    }
-    let asked = format!("{runs} runs, {}", eta.shown());
-    if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
-        say(&format!("{asked}. Start? [y/N]"));
-        let _ = std::io::stderr().flush();
-        let mut answer = String::new();
-        let read = std::io::stdin().lock().read_line(&mut answer);
-        if read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes") {
-            return Ok(());
-        }
-        return Err(WrongUse("nothing was started".to_owned()));
-    }
-    Err(WrongUse(format!(
-        "{asked}: start it with --yes; or take a part, sample: (count: 200, seed: 0), or fewer values or repeats"
-    )))
-}
-
-fn hashes(sweep: &Sweep) -> Result<BTreeMap<String, String>, WrongUse> {
-    let of = |(value, path): (&String, &std::path::PathBuf)| {
-        let bytes = files::read(path, files::NETWORK)
-            .map_err(|error| WrongUse(format!("cannot read {}: {error}", path.display())))?;
-        Ok((value.clone(), blake3::hash(&bytes).to_hex().to_string()))
-    };
-    sweep.files.iter().map(of).collect()
 }

@@ -25,6 +25,8 @@ pub struct Board {
     pub has_terminal: bool,
     /// The last run there, and how it stands.
     pub last: Option<(String, State)>,
+    /// The folder of its results, where the last run is a sweep.
+    pub sweep: Option<String>,
 }
 
 /// How a run stands.
@@ -69,6 +71,12 @@ pub fn probe(host: &Host, folder: &str) -> Result<Board, DeployError> {
                 board.last = Some((value.to_owned(), State::Cut));
             }
             "state" => state = state_of(value),
+            "sweep" => {
+                if !scenario::is_name(value) {
+                    return Err(not_understood(host, "the name of its last sweep", value));
+                }
+                board.sweep = Some(value.to_owned());
+            }
             "missing" => {
                 let package = match value {
                     "find" => "findutils",
