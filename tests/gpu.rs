@@ -21,6 +21,7 @@ mod sharing;
 mod stages;
 mod stress;
 mod submission;
+mod sweeps;
 #[cfg(feature = "trace")]
 mod traced;
 mod tracer_misbehaves;

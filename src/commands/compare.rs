@@ -217,6 +217,7 @@ pub(super) fn record(
         file,
         limit: None,
         tied: false,
+        build_only: false,
     };
     let (status, said) = match runs::run(&job, stop)? {
         Ended::Interrupted => return Ok(false),

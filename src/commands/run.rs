@@ -63,7 +63,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     if let Some(file) = options
         .junit
         .as_deref()
-        .filter(|_| !options.dry_run && !options.resolve_only)
+        .filter(|_| !options.dry_run && !options.resolve_only && !options.build_only)
     {
         if options.out.as_deref() == Some(file) || options.html.as_deref() == Some(file) {
             let said = format!(
@@ -90,6 +90,10 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     }
     if options.resolve_only {
         return shown(&scenario, Format::Json);
+    }
+    if options.build_only {
+        tenants::build(&scenario).map_err(|found| told(found, options.failure.as_deref()))?;
+        return Ok(Outcome::Done);
     }
     if options.dry_run {
         return dry_run(&scenario, &options);
@@ -219,14 +223,17 @@ fn shown(scenario: &Scenario, format: Format) -> anyhow::Result<Outcome> {
 }
 
 fn all_ready(scenario: &Scenario, told_in: Option<&Path>) -> anyhow::Result<tenants::All> {
-    tenants::all(scenario).map_err(|obstacles| {
-        if let Some(file) = told_in
-            && let Err(error) = failures::write(file, &obstacles.failures())
-        {
-            log::warn!("{}: {error}", file.display());
-        }
-        WrongUse::because(obstacles).into()
-    })
+    tenants::all(scenario).map_err(|obstacles| told(obstacles, told_in))
+}
+
+/// What is in the way of a run, told to the process that started this one too.
+fn told(obstacles: tenants::Obstacles, told_in: Option<&Path>) -> anyhow::Error {
+    if let Some(file) = told_in
+        && let Err(error) = failures::write(file, &obstacles.failures())
+    {
+        log::warn!("{}: {error}", file.display());
+    }
+    WrongUse::because(obstacles).into()
 }
 
 /// Gives back what a killed run left of the clocks, and holds them where the scenario asks for it. They are

@@ -264,6 +264,37 @@ pub(super) fn unbuilt(tenant: &Tenant) -> Result<Vec<String>, String> {
     }
 }
 
+/// Builds the plans that tenants on TensorRT lack; all that is in the way.
+pub(super) fn build(scenario: &Scenario) -> Result<(), Obstacles> {
+    let mut obstacles = Vec::new();
+    for tenant in &scenario.tenants {
+        if let BackendChoice::TensorRt { build, plans, .. } = &tenant.backend
+            && plans.is_empty()
+            && let Err(problem) = gpu::build(tenant, build)
+        {
+            obstacles.push((Some(tenant.name.clone()), Obstacle::Gpu(problem)));
+        }
+    }
+    match obstacles.is_empty() {
+        true => Ok(()),
+        false => Err(Obstacles(obstacles)),
+    }
+}
+
+/// What a tenant's plans are built of and how, as far as the scenario says; none where none are built for it, or where each run
+/// is to build its own. Equal ones are the same plans.
+pub(super) fn plans_of(tenant: &Tenant) -> Option<String> {
+    match &tenant.backend {
+        BackendChoice::TensorRt { build, plans, .. }
+            if plans.is_empty() && !build.iter().any(|word| word == "--no-cache") =>
+        {
+            let (detector, made, gpu) = (&tenant.detector, &tenant.made, tenant.gpu.gpu);
+            Some(format!("{detector:?} {made:?} {gpu} {} {build:?}", tenant.depth))
+        }
+        _ => None,
+    }
+}
+
 /// The seed of a tenant: its own for each. Each phase makes one of its own of it ([`Phase::seed`](crate::record::Phase::seed)).
 pub fn seed(scenario: &Scenario, number: usize) -> u64 {
     // An odd multiplier keeps neighbouring seeds apart.

@@ -89,6 +89,11 @@ pub(super) mod tenants {
     }
 
     /// No tenant is on TensorRT.
+    pub(in crate::commands) fn build(_tenant: &Tenant, _words: &[String]) -> Result<(), NotUsable> {
+        Err(super::MISSING)
+    }
+
+    /// No tenant is on TensorRT.
     pub(in crate::commands) fn tensorrt(
         _scenario: &Scenario,
         _number: usize,

@@ -9,6 +9,7 @@ use jetlag_sweep::{Column, Figure, Plan, Point, Setting, Table};
 
 use super::checked::{self, Base};
 use super::folder::{Folder, write_table};
+use super::plans::Plans;
 use super::promise::{self, Range};
 use super::runner::{self, Runner};
 use super::{limit, out, shown};
@@ -72,6 +73,8 @@ pub(super) fn run(args: &SweepArgs, range: &str) -> anyhow::Result<Outcome> {
         limit: limit.map(|limit| Duration::from_nanos(u64::try_from(limit.0).unwrap_or(u64::MAX))),
         cool_down: CoolDown::default(),
         stop: stop_on_signals()?,
+        plans: Plans::new(),
+        says: !args.quiet,
         promises: promises.clone(),
     };
     let judges: Vec<Box<dyn Fn(f64) -> bool>> = promises

@@ -8,6 +8,7 @@ use jetlag_sweep::{Eta, Plan, Point, Table, cut, schedule};
 
 use super::asked::{Asked, load, stated_s};
 use super::folder::{Folder, JOURNAL, write_table};
+use super::plans::{Built, Plans};
 use super::runner::Runner;
 use super::{out, shown};
 use crate::cli::SweepArgs;
@@ -42,6 +43,8 @@ pub(super) fn run(args: &SweepArgs) -> anyhow::Result<Outcome> {
         limit: limit.map(|limit| Duration::from_nanos(u64::try_from(limit.0).unwrap_or(u64::MAX))),
         cool_down: sweep.cool_down,
         stop: stop_on_signals()?,
+        plans: Plans::new(),
+        says: !args.quiet,
         promises: Vec::new(),
     };
     let stated = stated_s(&scenario);
@@ -109,6 +112,15 @@ fn all(
             total - left
         ));
     }
+    let mut met = HashSet::new();
+    let wanted = order
+        .iter()
+        .filter(|run| !is_done(&progress, run) && !progress.cut.contains_key(&run.point))
+        .filter(|run| met.insert(run.point))
+        .filter_map(|run| points.get(run.point));
+    if !built(&mut runner, wanted, quiet)? {
+        return Ok((runner.folder.path().to_owned(), true));
+    }
     for (number, run) in order.iter().enumerate() {
         if runner.stop.load(Ordering::Relaxed) {
             return Ok((runner.folder.path().to_owned(), true));
@@ -151,4 +163,29 @@ fn all(
         }
     }
     Ok((runner.folder.path().to_owned(), false))
+}
+
+/// Builds the plans of all these points, each once; whether it came to its end.
+fn built<'p>(
+    runner: &mut Runner,
+    points: impl Iterator<Item = &'p Point>,
+    quiet: bool,
+) -> anyhow::Result<bool> {
+    let settings = points.map(|point| point.settings.as_slice());
+    let first = runner.plans.first(&runner.scenario, &runner.base, settings);
+    for (number, settings) in first.iter().enumerate() {
+        if !quiet {
+            let shown: Vec<String> = settings.iter().map(ToString::to_string).collect();
+            say(&format!(
+                "building plans {} of {}: {}",
+                number + 1,
+                first.len(),
+                shown.join(" ")
+            ));
+        }
+        if let Built::Interrupted = runner.ready(settings)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::checked::{self, Base};
 use super::cool;
 use super::folder::Folder;
+use super::plans::{Built, Plans};
 use crate::analysis::Expectation;
 use crate::commands::outcome::WrongUse;
 use crate::commands::runs::{self, Ended, Job};
@@ -34,6 +35,9 @@ pub(super) struct Runner {
     pub(super) limit: Option<Duration>,
     pub(super) cool_down: CoolDown,
     pub(super) stop: Arc<AtomicBool>,
+    pub(super) plans: Plans,
+    /// Whether what is waited for is said.
+    pub(super) says: bool,
     /// Promises of a search, which each run judges.
     pub(super) promises: Vec<Expectation>,
 }
@@ -66,34 +70,33 @@ impl Runner {
             ))
             .into());
         }
+        let unbuilt = match self.ready(settings)? {
+            Built::Yes => None,
+            Built::No(failure) => Some(failure),
+            Built::Interrupted => return Ok(None),
+        };
         let began = Instant::now();
         let began_unix_s = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0.0, |since| since.as_secs_f64());
-        cool::down(&self.cool_down, &self.stop);
-        let mut sets = checked::overrides(&self.base, settings);
-        if !self.promises.is_empty() {
-            let texts: Vec<&str> = self.promises.iter().map(Expectation::text).collect();
-            sets.push(format!("expect={}", serde_json::to_string(&texts)?));
-        }
         let names_seed = settings.iter().any(|setting| setting.path == "seed");
         // Runs of one round draw alike: the same arrivals, the same scenes.
         let seed = (!names_seed).then(|| self.seed.wrapping_add(u64::from(repeat)) & SEEDS);
         let name = Folder::file_of(id, repeat);
         let file = self.folder.path().join(&name);
-        let job = Job {
-            scenario: &self.scenario,
-            sets: &sets,
-            seed,
-            file: &file,
-            limit: self.limit,
-            tied: true,
-        };
-        let ended = runs::run(&job, &self.stop)?;
-        let Some(came) = self.came(ended, &file) else {
-            // What there is of an interrupted run is of no use: it is made again.
-            let _ = std::fs::remove_file(&file);
-            return Ok(None);
+        let came = match unbuilt {
+            Some(failure) => Came::of(Failure {
+                message: shortened(&failure.message),
+                ..failure
+            }),
+            None => match self.run(settings, seed, &file)? {
+                Some(came) => came,
+                None => {
+                    // What there is of an interrupted run is of no use: it is made again.
+                    let _ = std::fs::remove_file(&file);
+                    return Ok(None);
+                }
+            },
         };
         let is_there = file.is_file();
         let entry = RunEntry {
@@ -115,6 +118,34 @@ impl Runner {
             entry,
             undecided: came.undecided,
         }))
+    }
+
+    /// Builds what a point lacks.
+    pub(super) fn ready(&mut self, settings: &[Setting]) -> anyhow::Result<Built> {
+        let of = (self.scenario.as_path(), &self.base);
+        self.plans
+            .build(of, settings, self.folder.path(), &self.stop, self.says)
+    }
+
+    /// Waits until the machine has cooled down, and runs; none where it was interrupted.
+    fn run(&self, settings: &[Setting], seed: Option<u64>, file: &Path) -> anyhow::Result<Option<Came>> {
+        cool::down(&self.cool_down, &self.stop);
+        let mut sets = checked::overrides(&self.base, settings);
+        if !self.promises.is_empty() {
+            let texts: Vec<&str> = self.promises.iter().map(Expectation::text).collect();
+            sets.push(format!("expect={}", serde_json::to_string(&texts)?));
+        }
+        let job = Job {
+            scenario: &self.scenario,
+            sets: &sets,
+            seed,
+            file,
+            limit: self.limit,
+            tied: true,
+            build_only: false,
+        };
+        let ended = runs::run(&job, &self.stop)?;
+        Ok(self.came(ended, file))
     }
 
     fn came(&self, ended: Ended, file: &Path) -> Option<Came> {

@@ -254,6 +254,12 @@ pub(super) fn unbuilt(tenant: &Tenant, words: &[String]) -> Result<Vec<String>, 
     build::unbuilt(&input, &args).map_err(NotUsable::Build)
 }
 
+/// Builds the plans of a tenant on TensorRT that the cache lacks.
+pub(super) fn build(tenant: &Tenant, words: &[String]) -> Result<(), NotUsable> {
+    let (input, args) = to_build(tenant, words)?;
+    build::plans(&input, &args).map(drop).map_err(NotUsable::Build)
+}
+
 /// A scenario's `build: "…"`: the options of `jetlag build` without its input, which is the tenant's detector.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true)]
