@@ -1,5 +1,6 @@
 //! `jetlag sweep` as a process: points, journal and table, whatever interrupts it; knees and fronts; what it refuses.
 
+mod cooling;
 mod kills;
 mod knees;
 mod refused;

@@ -37,6 +37,7 @@ mod thermal;
 mod trouble;
 
 pub use examine::examine;
+pub use nvml::cards::{Cards, open as open_cards};
 pub use nvml::open as open_nvml;
 pub use probe::{Found, Unfound, find};
 pub use schedule::{Hush, NowReading, SamplerReport, sampler_loop};

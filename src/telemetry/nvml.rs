@@ -10,6 +10,7 @@
 //! others. Published refreshes and windows are in [`WINDOWS`]; where a board is not in it, the analysis observes
 //! the refresh from the values.
 
+pub(super) mod cards;
 mod questions;
 
 use std::path::PathBuf;

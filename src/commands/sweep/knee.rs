@@ -8,6 +8,7 @@ use jetlag_sweep::knee::{Knee, Promise, Search, Step, Told};
 use jetlag_sweep::{Column, Figure, Plan, Point, Setting, Table};
 
 use super::checked::{self, Base};
+use super::cool::Cooler;
 use super::folder::{Folder, write_table};
 use super::plans::Plans;
 use super::promise::{self, Range};
@@ -71,7 +72,7 @@ pub(super) fn run(args: &SweepArgs, range: &str) -> anyhow::Result<Outcome> {
         base,
         seed: scenario.seed,
         limit: limit.map(|limit| Duration::from_nanos(u64::try_from(limit.0).unwrap_or(u64::MAX))),
-        cool_down: CoolDown::default(),
+        cooler: Cooler::new(CoolDown::default(), !args.quiet),
         stop: stop_on_signals()?,
         plans: Plans::new(),
         says: !args.quiet,

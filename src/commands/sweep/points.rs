@@ -7,6 +7,7 @@ use std::time::Duration;
 use jetlag_sweep::{Eta, Plan, Point, Table, cut, schedule};
 
 use super::asked::{Asked, load, stated_s};
+use super::cool::Cooler;
 use super::folder::{Folder, JOURNAL, write_table};
 use super::plans::{Built, Plans};
 use super::runner::Runner;
@@ -41,7 +42,7 @@ pub(super) fn run(args: &SweepArgs) -> anyhow::Result<Outcome> {
         base,
         seed: scenario.seed,
         limit: limit.map(|limit| Duration::from_nanos(u64::try_from(limit.0).unwrap_or(u64::MAX))),
-        cool_down: sweep.cool_down,
+        cooler: Cooler::new(sweep.cool_down, !args.quiet),
         stop: stop_on_signals()?,
         plans: Plans::new(),
         says: !args.quiet,

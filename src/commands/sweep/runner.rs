@@ -11,14 +11,13 @@ use jetlag_sweep::{Column, Figure, Figures, Setting, of_summary};
 use serde_json::Value;
 
 use super::checked::{self, Base};
-use super::cool;
+use super::cool::Cooler;
 use super::folder::Folder;
 use super::plans::{Built, Plans};
 use crate::analysis::Expectation;
 use crate::commands::outcome::WrongUse;
 use crate::commands::runs::{self, Ended, Job};
 use crate::record::{Failure, FailureKind, FailureStage, RunReader};
-use crate::sweep::CoolDown;
 
 /// Characters of a message that a row keeps.
 const MOST_MESSAGE: usize = 600;
@@ -33,7 +32,7 @@ pub(super) struct Runner {
     /// The base's own seed.
     pub(super) seed: u64,
     pub(super) limit: Option<Duration>,
-    pub(super) cool_down: CoolDown,
+    pub(super) cooler: Cooler,
     pub(super) stop: Arc<AtomicBool>,
     pub(super) plans: Plans,
     /// Whether what is waited for is said.
@@ -129,7 +128,7 @@ impl Runner {
 
     /// Waits until the machine has cooled down, and runs; none where it was interrupted.
     fn run(&self, settings: &[Setting], seed: Option<u64>, file: &Path) -> anyhow::Result<Option<Came>> {
-        cool::down(&self.cool_down, &self.stop);
+        self.cooler.down(&self.stop);
         let mut sets = checked::overrides(&self.base, settings);
         if !self.promises.is_empty() {
             let texts: Vec<&str> = self.promises.iter().map(Expectation::text).collect();
