@@ -114,7 +114,7 @@ fn deploy(args: &DeployArgs, stop: &Stop, there: &mut RunThere) -> anyhow::Resul
     }
     match results {
         None => finish(args, &run, stop, there),
-        Some(results) => sweep::finish(args, (&host, &board), &run, &results, (stop, there)),
+        Some(mut results) => sweep::finish(args, (&host, &board), &run, &mut results, (stop, there)),
     }
 }
 

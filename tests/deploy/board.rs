@@ -70,6 +70,19 @@ impl TestBoard {
 
     /// The same with other known hosts and another key.
     pub(crate) fn deploy_as(&self, known: &str, key: &str, arguments: &[&str]) -> Command {
+        let mut command = self.connected(known, key, arguments);
+        command.arg("--out").arg(self.path("out"));
+        command
+    }
+
+    /// The same with another folder for what comes.
+    pub(crate) fn deploy_into(&self, arguments: &[&str], out: &Path) -> Command {
+        let mut command = self.connected("known", "user", arguments);
+        command.arg("--out").arg(out);
+        command
+    }
+
+    fn connected(&self, known: &str, key: &str, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
         command.arg("deploy").arg("localhost").args(arguments);
         for option in [
@@ -85,8 +98,6 @@ impl TestBoard {
             command.args(["--ssh-option", &option]);
         }
         command
-            .arg("--out")
-            .arg(self.path("out"))
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .env_remove("RUST_LOG")
             .env("NO_COLOR", "1");

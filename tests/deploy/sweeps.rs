@@ -168,6 +168,19 @@ fn a_sweep_whose_link_is_cut_is_found_running_and_has_the_table_of_one_here() {
     assert!(said.contains(&format!("fetched {sent} of {all} files")), "{said}");
     assert_eq!(swept.finished_runs(), 8);
 
+    // A folder here with a sweep that the board does not have is told before anything runs.
+    let copied = Command::new("cp")
+        .args(["-r", "whole", "mine"])
+        .current_dir(swept.here())
+        .status();
+    assert!(copied.unwrap().success());
+    let mut command = swept
+        .board
+        .deploy_into(&["--sweep", "s.ron", "--no-doctor"], Path::new("mine"));
+    let mine = command.current_dir(swept.here()).output().unwrap();
+    assert_refused(&mine, 2, &["mine holds another sweep than the board's mine"]);
+    assert!(!swept.board.path("board/jetlag/sweeps/mine").exists());
+
     // Of another base, nothing is mixed with what is there.
     fs::write(swept.here().join("base.ron"), BASE.replace("30", "31")).unwrap();
     let changed = swept.deploy(&["--sweep", "s.ron"]);
@@ -291,6 +304,26 @@ fn files_of_axes_are_brought_exactly_and_what_the_board_would_not_find_is_refuse
     assert_eq!(extended.status.code(), Some(0), "{}", stderr(&extended));
     assert_eq!(rows(&extended), ["specs/n5.ron", "specs/n7.ron"]);
 
+    // A base that was changed and looks as before is not sent; that its results are another's is noticed.
+    let base = here.join("base.ron");
+    let changed = fs::metadata(&base).unwrap().modified().unwrap();
+    fs::write(&base, NETWORKS.replace("100ms", "101ms")).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(&base)
+        .unwrap()
+        .set_modified(changed)
+        .unwrap();
+    let mut command = swept
+        .board
+        .deploy_into(&["--sweep", "s.ron", "--no-doctor"], Path::new("stale"));
+    let stale = command.current_dir(&here).output().unwrap();
+    assert_refused(
+        &stale,
+        2,
+        &["the board ran other files than those here: the base"],
+    );
+
     for (text, phrase) in [
         (
             sweep.replace("specs/", &format!("{}/specs/", here.display())),
@@ -324,18 +357,11 @@ fn a_board_where_another_sweep_runs_is_left_alone() {
     let started = swept.deploy(&["--sweep", "s.ron", "--detach"]);
     assert_eq!(started.status.code(), Some(0), "{}", stderr(&started));
     let sweep = swept.halt();
-    // Without -o, a sweep's folder is called as its file.
-    let mut other: Vec<String> = Vec::new();
-    let command = swept.command(&["--sweep", "s.ron"]);
-    let mut words = command.get_args().map(|word| word.to_str().unwrap().to_owned());
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--out" => drop(words.next()),
-            _ => other.push(word),
-        }
-    }
-    let other: Vec<&str> = other.iter().map(String::as_str).collect();
-    assert_refused(&run(&other, &swept.here()), 1, &["is still running on localhost"]);
+    let mut command = swept
+        .board
+        .deploy_into(&["--sweep", "s.ron", "--no-doctor"], Path::new("other"));
+    let other = command.current_dir(swept.here()).output().unwrap();
+    assert_refused(&other, 1, &["is still running on localhost"]);
     kill_process(sweep, Signal::CONT).unwrap();
     // Ctrl-C of whoever watches it stops it, and what is finished comes.
     let watching = swept.spawn(&["--resume"]);

@@ -4,6 +4,7 @@
 //! here. Its results have a folder of their own there, which stays: after a lost connection, a reboot or Ctrl-C the same line goes on
 //! with what is in it. They are brought into a folder here, which is then a sweep's folder like any other.
 
+use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -30,6 +31,10 @@ pub(super) struct Results {
     name: String,
     /// The folder here.
     out: PathBuf,
+    /// Its lock.
+    held: Option<File>,
+    /// What the sweep's file asks for.
+    asked: Option<Header>,
 }
 
 impl Results {
@@ -38,6 +43,8 @@ impl Results {
         Results {
             name: name.to_owned(),
             out: args.out.clone().unwrap_or_else(|| Path::new(RUNS).join(name)),
+            held: None,
+            asked: None,
         }
     }
 
@@ -57,7 +64,50 @@ impl Results {
         Ok(Results {
             name: name.to_owned(),
             out,
+            held: None,
+            asked: None,
         })
+    }
+
+    /// Makes the folder here, and keeps others from it: one that cannot be had is told before anything is waited for.
+    fn hold(&mut self) -> anyhow::Result<()> {
+        if self.held.is_none() {
+            self.held = Some(sweep::hold(&self.out)?);
+        }
+        Ok(())
+    }
+
+    /// Refuses a folder here whose sweep is not the one that the board has of this name.
+    fn refuse_others(&self, there: Option<&Header>) -> Result<(), WrongUse> {
+        let Some(here) = sweep::begun(&self.out) else {
+            return Ok(());
+        };
+        let is_same = there.is_some_and(|there| Difference::between(&here, &[], there, &[]).keeps_runs());
+        match is_same {
+            true => Ok(()),
+            false => Err(WrongUse(format!(
+                "{} holds another sweep than the board's {}; name another folder with -o",
+                self.out.display(),
+                self.name
+            ))),
+        }
+    }
+
+    /// Whether the board ran what its file asks for here: a file of equal length that was changed within a second is not sent again.
+    fn refuse_stale(&self) -> Result<(), WrongUse> {
+        let (Some(asked), Some(ran)) = (&self.asked, sweep::begun(&self.out)) else {
+            return Ok(());
+        };
+        let difference = Difference::between(&ran, &[], asked, &[]);
+        if difference.keeps_runs() {
+            return Ok(());
+        }
+        let base = difference.base.then(|| "the base".to_owned());
+        let others: Vec<String> = base.into_iter().chain(difference.files).collect();
+        Err(WrongUse(format!(
+            "the board ran other files than those here: {}; save them again, so that their times differ, and name another folder with -o",
+            others.join(", ")
+        )))
     }
 }
 
@@ -80,7 +130,7 @@ pub(super) fn start<'a>(
     there: &mut RunThere,
 ) -> anyhow::Result<(RemoteRun<'a>, Results)> {
     *there = RunThere::NotBegun;
-    let results = Results::of_file(args, path)?;
+    let mut results = Results::of_file(args, path)?;
     let running = match (&board.last, &board.sweep) {
         (Some((name, State::Running)), Some(sweep)) if *sweep == results.name => Some(name),
         _ => None,
@@ -102,6 +152,7 @@ pub(super) fn start<'a>(
     sets.extend(payload.sets(&board.folder));
     asked.header.base_hash = asked.base.hash_with(&sets);
     let begun = begun(host, board, &results)?;
+    results.refuse_others(begun.as_ref())?;
     if let Some(name) = running {
         if let Some(begun) = &begun {
             refuse_changed(args, begun, &asked.header, &asked.points)?;
@@ -112,6 +163,9 @@ pub(super) fn start<'a>(
     }
     if !args.yes && begun.is_none() {
         asked.ask()?;
+    }
+    if !args.detach {
+        results.hold()?;
     }
     let jetlag = bring(args, host, board, &mut payload.files)?;
     let file = match is_found_there(path) {
@@ -136,6 +190,7 @@ pub(super) fn start<'a>(
     );
     words.extend(args.extend.then(|| "--extend".to_owned()));
     let run = begin(host, board, &results.name, words, there)?;
+    results.asked = Some(asked.header);
     Ok((run, results))
 }
 
@@ -223,11 +278,10 @@ pub(super) fn finish(
     args: &DeployArgs,
     (host, board): (&Host, &Board),
     run: &RemoteRun,
-    results: &Results,
+    results: &mut Results,
     (stop, there): (&Stop, &mut RunThere),
 ) -> anyhow::Result<Outcome> {
-    // Before the wait: a folder that cannot be had is told at once.
-    let _held = sweep::hold(&results.out)?;
+    results.hold()?;
     let state = follow(args, run, stop, there)?;
     let fetched = results::fetch(host, &board.folder, &results.name, &results.out, at_most(args))?;
     let Some(fetched) = fetched else {
@@ -252,6 +306,7 @@ pub(super) fn finish(
     if state == State::Ended(2) {
         return Err(refused(args, "go on", state, &said));
     }
+    results.refuse_stale()?;
     let format = match args.format {
         Format::Text => SweepFormat::Text,
         Format::Json => SweepFormat::Json,

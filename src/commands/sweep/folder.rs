@@ -102,6 +102,11 @@ impl Folder {
     }
 }
 
+/// What the sweep of a folder was begun with; none where there is none.
+pub(in crate::commands) fn begun(path: &Path) -> Option<Header> {
+    Folder::read(path).ok().map(|(header, _)| header)
+}
+
 /// Whether a changed sweep goes on where another was begun.
 fn go_on(path: &Path, difference: &Difference, extend: bool) -> Result<(), WrongUse> {
     if extend && difference.keeps_runs() {

@@ -28,7 +28,7 @@ use std::path::Path;
 pub(super) use asked::{Asked, load};
 pub(super) use checked::Base;
 pub(super) use finished::show;
-pub(super) use folder::hold;
+pub(super) use folder::{begun, hold};
 
 use super::outcome::{Outcome, WrongUse};
 use super::words::there;
