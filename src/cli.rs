@@ -204,10 +204,11 @@ Exit codes: 0 done; 1 failed, or frames could not be read; 2 wrong use; 130 inte
     /// Generate data for detectors, and make bags of recordings.
     #[command(subcommand)]
     Data(DataCommand),
-    /// Run a scenario on a board over ssh and fetch the run file.
+    /// Run a scenario or a sweep on a board over ssh, and fetch the run file or the results.
     #[command(
         after_help = "Examples:  scripts/cross.sh && jetlag deploy nvidia@orin configs/demo.ron
            jetlag deploy nvidia@orin --fetch          fetch the last run, also after the connection was lost
+           jetlag deploy nvidia@orin --sweep configs/sweep.ron   the same line goes on after an interruption
            jetlag deploy localhost configs/demo.ron --ssh-option Port=2222
 Exit codes: as for run; 1 also if the board was not reached"
     )]

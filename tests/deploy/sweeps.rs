@@ -261,6 +261,62 @@ fn a_sweep_that_died_with_its_board_is_resumed_and_its_transfer_goes_on_where_it
     );
 }
 
+/// How often links are cut at random moments; CI is short of time.
+fn cuts() -> u64 {
+    let asked = std::env::var("JETLAG_SWEEP_CUTS").ok();
+    asked.and_then(|cuts| cuts.parse().ok()).unwrap_or(3)
+}
+
+/// While files are copied, the sweep begins, runs, or is fetched.
+#[test]
+fn links_that_are_cut_at_random_moments_cost_nothing_but_time() {
+    let Some(swept) = Swept::start(&SWEEP.replace("500ms", "150ms")) else {
+        return;
+    };
+    let whole = swept.undisturbed();
+    let (mut cut, mut sweeps, mut moment) = (0, 0, 0x2545_f491_4f6c_dd1d_u64);
+    while cut < cuts() {
+        let name = format!("out{sweeps}");
+        let deploy = || {
+            let mut command = swept
+                .board
+                .deploy_into(&["--sweep", "s.ron", "--no-doctor", "--quiet"], Path::new(&name));
+            command
+                .current_dir(swept.here())
+                .stdout(Stdio::null())
+                .stderr(Stdio::piped());
+            command
+        };
+        loop {
+            let mut child = deploy().spawn().unwrap();
+            // Xorshift.
+            moment ^= moment << 13;
+            moment ^= moment >> 7;
+            moment ^= moment << 17;
+            std::thread::sleep(std::time::Duration::from_millis(moment % 3500));
+            let is_over = child.try_wait().unwrap().is_some();
+            let links = if is_over {
+                0
+            } else {
+                swept.board.cut_any_connections()
+            };
+            let ended = child.wait_with_output().unwrap();
+            assert!(!stderr(&ended).contains("panicked"), "{}", stderr(&ended));
+            cut += u64::from(links > 0 && !ended.status.success());
+            if ended.status.success() || cut >= cuts() {
+                break;
+            }
+        }
+        let last = deploy().output().unwrap();
+        assert_eq!(last.status.code(), Some(0), "after {cut} cuts: {}", stderr(&last));
+        let out = swept.here().join(&name);
+        assert_eq!(table(&out), whole, "after {cut} cuts");
+        assert_eq!(runs_of(&out), 8);
+        sweeps += 1;
+    }
+    println!("{cut} cuts in {sweeps} sweeps: every table is that of the undisturbed one");
+}
+
 /// Networks of which no tenant computes anything: what counts is which of them are there.
 const NETWORKS: &str = r#"Scenario(duration: "100ms", warmup: "0s", tenants: [Tenant(name: "a", backend: Null, source: Synthetic(sensor: Camera, scenes: 1),
     arrival: Periodic(hz: 100), detector: "first.ron")])"#;
