@@ -112,7 +112,7 @@ fn compare(infer: &std::path::Path, shared: &Arc<SharedGpu>, claim: Claim, compu
         }],
         ..Program::default()
     };
-    let mut slot = backend.open(&program, 1).unwrap().remove(0);
+    let mut slot = backend.open(&program, 1).unwrap().slots.remove(0);
     std::fs::remove_file(&file).unwrap();
     control.set_compute(computes);
     let cpp = || -> [f64; 2] {

@@ -30,7 +30,8 @@ impl recording::FeedSink for Kept {
 fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<FrameRecord> {
     let slots = NullBackend
         .open(&Program::default(), depth)
-        .expect("the null backend always opens");
+        .expect("the null backend always opens")
+        .slots;
     let mut runner = Runner {
         tenant: 0,
         name: "null".to_owned(),

@@ -12,6 +12,7 @@ mod driver;
 mod in_flight;
 mod kit;
 mod layers;
+mod memory;
 mod nvrtc;
 mod processes;
 pub(crate) mod scene;

@@ -428,9 +428,9 @@ fn found(folder: &Path, case: &Case) -> Vec<Detection> {
     let path = folder.join("spec.ron");
     fs::write(&path, text).unwrap();
     let mut detector = spec::load(&path).unwrap_or_else(|error| panic!("{}: {error}", case.name));
-    let slots = CpuBackend::new(1, false).open(&detector.program, 1);
-    let slots = slots.unwrap_or_else(|error| panic!("{}: {error}", case.name));
-    let mut slot = slots.into_iter().next().unwrap();
+    let opened = CpuBackend::new(1, false).open(&detector.program, 1);
+    let opened = opened.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    let mut slot = opened.slots.into_iter().next().unwrap();
     let frame = Frame {
         shared: Some(Arc::new(Content::Image(Image {
             width: IMAGE[0],

@@ -62,7 +62,7 @@ fn slots(depth: usize, nodes: i64) -> Vec<Box<dyn Slot>> {
         operator: "Conv".to_owned(),
         took: Nanos(n),
     };
-    let null = NullBackend.open(&Program::default(), depth).unwrap();
+    let null = NullBackend.open(&Program::default(), depth).unwrap().slots;
     null.into_iter()
         .map(|null| {
             Box::new(LateOnce {

@@ -53,6 +53,8 @@ mod kitti;
 mod lidar_models;
 #[cfg(feature = "gpu")]
 mod loaded_plans;
+#[cfg(feature = "cpu")]
+mod memory;
 #[cfg(feature = "models")]
 mod models;
 mod monitor;

@@ -144,6 +144,7 @@ impl Drive {
             reason: EndReason::Duration,
             lost_records: 0,
             sampled: None,
+            process_peak: None,
         }));
         events
     }

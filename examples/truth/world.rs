@@ -162,6 +162,7 @@ impl World {
                     classes: Vec::new(),
                     networks: Vec::new(),
                     source: String::new(),
+                    memory: None,
                 })
                 .collect(),
             machine: BTreeMap::new(),

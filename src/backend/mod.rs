@@ -15,10 +15,13 @@ mod host_slot;
 pub mod null;
 #[cfg(feature = "onnxruntime")]
 pub mod onnxruntime;
+mod opened;
 pub mod sim;
 pub mod stress;
 #[cfg(feature = "gpu")]
 pub mod tensorrt;
+
+pub use opened::Opened;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -406,7 +409,7 @@ pub trait Backend: Send + Sync {
     /// What executes a frame's networks, or takes a stressor's load.
     fn device(&self) -> Device;
     /// Loads the engines once and makes `slots` slots over them.
-    fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError>;
+    fn open(&self, program: &Program, slots: usize) -> Result<Opened, BackendError>;
 }
 
 /// A network's input for which the detector has no tensor: what was found, and what to set in the spec.

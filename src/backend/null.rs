@@ -1,6 +1,6 @@
 //! The backend that returns at once: what remains is jetlag's own cost per frame.
 
-use super::{Backend, BackendError, Program, Slot, StageTimes, TensorSpec};
+use super::{Backend, BackendError, Opened, Program, Slot, StageTimes, TensorSpec};
 use crate::record::Device;
 use crate::tensor::{HostTensor, TensorError, TensorSet};
 use crate::units::Nanos;
@@ -18,10 +18,10 @@ impl Backend for NullBackend {
     fn device(&self) -> Device {
         Device::None
     }
-    fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
-        (0..slots)
-            .map(|_| Ok(Box::new(NullSlot(host_tensors(&program.host_tensors)?)) as Box<dyn Slot>))
-            .collect()
+    fn open(&self, program: &Program, slots: usize) -> Result<Opened, BackendError> {
+        let slot = |_| Ok(Box::new(NullSlot(host_tensors(&program.host_tensors)?)) as Box<dyn Slot>);
+        let slots = (0..slots).map(slot).collect::<Result<_, BackendError>>()?;
+        Ok(Opened::on_host(slots, None))
     }
 }
 

@@ -1,6 +1,6 @@
 //! In the place of the embedded CPU backend, in a jetlag that was built without it.
 
-use super::{Backend, BackendError, NetworkSource, Program, Slot};
+use super::{Backend, BackendError, NetworkSource, Opened, Program};
 use crate::built::LeftOut;
 use crate::record::Device;
 
@@ -25,7 +25,7 @@ impl Backend for CpuBackend {
         Device::Host
     }
 
-    fn open(&self, program: &Program, _slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+    fn open(&self, program: &Program, _slots: usize) -> Result<Opened, BackendError> {
         let network = program.engines.first().map(NetworkSource::to_string);
         Err(BackendError::Load {
             network: network.unwrap_or_else(|| "the detector".to_owned()),

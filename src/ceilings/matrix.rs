@@ -62,7 +62,7 @@ fn fastest(threads: usize, size: usize, within: Nanos) -> Result<Nanos, BackendE
         }],
         ..Program::default()
     };
-    let mut slots = CpuBackend::new(threads, false).open(&program, 1)?;
+    let mut slots = CpuBackend::new(threads, false).open(&program, 1)?.slots;
     let mut shortest = Nanos(i64::MAX);
     let (began, mut count) = (RealClock.now(), 0);
     while let Some(slot) = slots.first_mut() {

@@ -36,7 +36,7 @@ impl DetectorFrames {
         let spec = spec(text, detector.input)?;
         let source = opening::source(&spec, &mut Opened::default()).map_err(WrongUse::because)?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut slots = CpuBackend::new(threads, false).open(&detector.program, 1)?;
+        let mut slots = CpuBackend::new(threads, false).open(&detector.program, 1)?.slots;
         let slot = slots
             .pop()
             .ok_or_else(|| anyhow::anyhow!("the backend returned no slot"))?;

@@ -181,7 +181,7 @@ fn profile_network(
         host_tensors,
         ..Program::default()
     };
-    let mut slots = CpuBackend::new(1, true).open(&program, 1)?;
+    let mut slots = CpuBackend::new(1, true).open(&program, 1)?.slots;
     let slot = slots.first_mut().context("the backend returned no slot")?;
     let mut took: Vec<Vec<i64>> = Vec::new();
     let mut times = Vec::new();

@@ -308,7 +308,8 @@ fn together(
     let devices: Vec<u16> = scenario.tenants.iter().map(|tenant| tenant.gpu.gpu).collect();
     let gates =
         Order::of(plan.sharing).map_or_else(Default::default, |order| gate::by_device(order, &devices));
-    std::thread::scope(|scope| {
+    let resident = telemetry::Resident::begin();
+    let mut ends: Vec<PhaseRecord> = std::thread::scope(|scope| {
         let threads: Vec<_> = tenants
             .into_iter()
             .map(|live| {
@@ -318,7 +319,10 @@ fn together(
             })
             .collect();
         threads.into_iter().map(Started::finish).collect()
-    })
+    });
+    let peak = resident.peak();
+    ends.iter_mut().for_each(|end| end.process_peak = peak);
+    ends
 }
 
 /// A tenant on its way through a phase, or one whose thread could not be had.
@@ -357,6 +361,7 @@ impl Live {
             reason: EndReason::Failed,
             lost_records: 0,
             sampled: None,
+            process_peak: None,
         };
         let name = self.runner.name.clone();
         let (gate, tenant) = (self.runner.gate.clone(), self.runner.tenant);
@@ -395,7 +400,7 @@ fn overhead_runner(depth: usize) -> anyhow::Result<Runner> {
         source: Box::new(EmptySource::default()),
         preprocess: None,
         postprocess: None,
-        slots: NullBackend.open(&Program::default(), depth)?,
+        slots: NullBackend.open(&Program::default(), depth)?.slots,
         batching: None,
         failed: None,
         watched: Arc::default(),

@@ -299,6 +299,7 @@ fn unready(tenant: &Tenant) -> TenantManifest {
         application: None,
         start_up: None,
         batch: None,
+        memory: None,
     }
 }
 
@@ -313,5 +314,6 @@ fn failed(plan: PhasePlan, number: usize, measured_to: Stamp, lost_records: u64)
         reason: EndReason::Failed,
         lost_records,
         sampled: None,
+        process_peak: None,
     }
 }

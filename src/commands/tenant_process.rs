@@ -29,6 +29,7 @@ use crate::clock::{Clock, RealClock};
 use crate::record::wire::Outbox;
 use crate::record::{DetectionsRecord, EndReason, Event, FrameRecord, PhaseRecord};
 use crate::scenario::Arrival;
+use crate::telemetry::Resident;
 use crate::tenant::failures::note;
 use crate::tenant::recording::{self, FeedSink, RecordFeed, RecordSink};
 use crate::tenant::{PhasePlan, pipeline::Runner};
@@ -169,7 +170,9 @@ impl Obedient {
             reason: EndReason::Failed,
             lost_records: 0,
             sampled: None,
+            process_peak: None,
         };
+        let resident = Resident::begin();
         let run = AssertUnwindSafe(|| {
             self.runner.run(
                 plan,
@@ -180,11 +183,12 @@ impl Obedient {
                 &self.notes,
             )
         });
-        let end = catch_unwind(run).unwrap_or_else(|_| {
+        let mut end = catch_unwind(run).unwrap_or_else(|_| {
             let problem = "panicked; please report it with the scenario";
             note(&self.notes, RealClock.now(), &self.runner.name, problem);
             failed
         });
+        end.process_peak = resident.peak();
         // The run waits for the end of the phase, and so for all of the trace.
         if let Some(trace) = trace {
             trace.end(&mut self.tracer, &self.notes);

@@ -4,6 +4,7 @@
 
 #[cfg(feature = "gpu")]
 mod gpu;
+mod memory;
 mod onnxruntime;
 mod stress;
 mod ways;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use crate::backend::cpu::CpuBackend;
 use crate::backend::null::NullBackend;
 use crate::backend::sim::{SharedDevice, SimBackend};
-use crate::backend::{Backend, BackendError, NetworkSource, NotBatched, Program, Slot};
+use crate::backend::{Backend, BackendError, NetworkSource, NotBatched, Opened, Program};
 use crate::clock::{Clock, RealClock};
 use crate::detector::Detector;
 use crate::files;
@@ -426,14 +427,14 @@ fn one(
     times.load = watch.lap();
     let program = over_plans.as_ref().unwrap_or(program);
     let mut failed = None;
-    let slots = backend
+    let opened = backend
         .as_ref()
         .and_then(|backend| match open(backend.as_ref(), program, tenant) {
-            Ok(slots) => Some(slots),
+            Ok(Opened { slots, memory }) => Some((slots, Some(memory))),
             // The device is full: the tenants that it holds go on.
             Err(error @ BackendError::OutOfMemory { .. }) => {
                 failed = Some(error.to_string());
-                Some(Vec::new())
+                Some((Vec::new(), None))
             }
             Err(error) => {
                 obstacles.push(error.into());
@@ -441,8 +442,8 @@ fn one(
             }
         });
     times.allocate = watch.lap();
-    let (Some(backend), Some(slots), Some(source), Some(info), Some(networks), true) =
-        (backend, slots, source, info, networks, obstacles.is_empty())
+    let (Some(backend), Some((slots, memory)), Some(source), Some(info), Some(networks), true) =
+        (backend, opened, source, info, networks, obstacles.is_empty())
     else {
         return Err(obstacles);
     };
@@ -459,6 +460,7 @@ fn one(
         // Equal seeds give equal files in simulated time.
         start_up: (scenario.clock == ClockKind::Real).then_some(times),
         batch: detector.as_ref().and_then(Detector::batch),
+        memory: memory.and_then(|told| memory::recorded(told, scenario, number)),
     };
     let inputs_of_one = of_one.host_tensors.clone();
     // Only a backend that executes has outputs to make detections of, and only content can be prepared.
@@ -499,11 +501,7 @@ fn one(
 }
 
 /// Opens the backend on the tenant's processors, because the threads that it makes inherit them.
-fn open(
-    backend: &dyn Backend,
-    program: &Program,
-    tenant: &Tenant,
-) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+fn open(backend: &dyn Backend, program: &Program, tenant: &Tenant) -> Result<Opened, BackendError> {
     let open = || backend.open(program, tenant.depth.max(1));
     if tenant.cpus.is_empty() {
         return open();

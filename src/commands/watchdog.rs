@@ -95,6 +95,7 @@ fn give_up(ward: &Ward, frame: FrameRecord, limit: Nanos, run: &Run<'_>) -> ! {
             },
             lost_records: 0,
             sampled: None,
+            process_peak: None,
         }));
     }
     run.done.store(true, Ordering::Release);

@@ -57,7 +57,7 @@ impl CopyLoad {
         Ok(CopyLoad { blocks, bytes })
     }
 
-    /// Bytes of one copy.
+    /// Bytes of one copy, and of each of its two blocks.
     pub fn each(&self) -> usize {
         self.bytes
     }

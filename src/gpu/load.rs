@@ -92,6 +92,11 @@ impl LoadKernel {
         (self.load == Load::Compute).then(|| count.saturating_mul(threads * 2 * MULTIPLY_ADDS))
     }
 
+    /// Bytes of device memory that it holds.
+    pub fn memory(&self) -> u64 {
+        (self.from.bytes() + self.to.bytes()) as u64
+    }
+
     /// Bytes that `count` units of work move, where they move any.
     pub fn bytes(&self, count: u64) -> Option<u64> {
         match self.load {

@@ -29,6 +29,7 @@ mod probe;
 mod processes;
 mod rails;
 mod rapl;
+mod resident;
 mod schedule;
 pub mod tegrastats;
 #[cfg(test)]
@@ -40,6 +41,7 @@ pub use examine::examine;
 pub use nvml::cards::{Cards, open as open_cards};
 pub use nvml::open as open_nvml;
 pub use probe::{Found, Unfound, find};
+pub use resident::Resident;
 pub use schedule::{Hush, NowReading, SamplerReport, sampler_loop};
 pub(crate) use trouble::Trouble;
 

@@ -129,6 +129,7 @@ impl Runner {
                 reason: EndReason::Failed,
                 lost_records: 0,
                 sampled: None,
+                process_peak: None,
             };
         }
         if let Err(problem) = set_up_thread(&self.cpus) {
@@ -291,6 +292,7 @@ impl Runner {
             reason,
             lost_records: front.take_lost() + back.take_lost(),
             sampled,
+            process_peak: None,
         }
     }
 

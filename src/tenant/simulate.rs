@@ -185,6 +185,7 @@ pub fn run(
                 reason,
                 lost_records: 0,
                 sampled: state.line.sampled(),
+                process_peak: None,
             }
         })
         .collect()

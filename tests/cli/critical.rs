@@ -39,6 +39,7 @@ fn manifest() -> Manifest {
             application: None,
             start_up: None,
             batch: None,
+            memory: None,
         }],
         machine: BTreeMap::new(),
         anchor: Stamp(0),

@@ -9,7 +9,7 @@ use jetlag::source::{Frame, Source};
 /// The only slot of a program on the cpu backend, or why there is none.
 pub(crate) fn try_open_slot(program: &Program) -> Result<Box<dyn Slot>, BackendError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut slots = CpuBackend::new(threads, false).open(program, 1)?;
+    let mut slots = CpuBackend::new(threads, false).open(program, 1)?.slots;
     Ok(slots.pop().expect("one slot was asked for"))
 }
 

@@ -7,6 +7,7 @@ use jetlag::backend::onnxruntime::{CpuProvider, find};
 use jetlag::backend::{Backend, BackendError, NetworkSource, Program, Slot, Step, TensorSpec};
 use jetlag::commands::opening;
 use jetlag::detector::Carry;
+use jetlag::record::Amount;
 use jetlag::scenario::{DetectorRef, Sensor};
 use jetlag::source::synthetic::SyntheticSource;
 use jetlag::tensor::{ElementType, Shape, TensorSet};
@@ -32,7 +33,20 @@ pub(super) fn provider(threads: usize) -> Option<CpuProvider> {
 }
 
 fn slot(backend: &dyn Backend, program: &Program) -> Box<dyn Slot> {
-    backend.open(program, 2).unwrap().pop().unwrap()
+    backend.open(program, 2).unwrap().slots.pop().unwrap()
+}
+
+#[test]
+fn a_session_s_arena_is_not_known_and_says_so_while_its_tensors_are() {
+    let Some(onnxruntime) = provider(1) else { return };
+    let detector = opening::detector(&DetectorRef::Builtin("camera".to_owned())).unwrap();
+    let opened = onnxruntime.open(&detector.program, 2).unwrap();
+    let tensors = opened.slots.iter().flat_map(|slot| slot.tensors().as_slice());
+    let bytes: u64 = tensors.map(|tensor| tensor.bytes().len() as u64).sum();
+    assert!(bytes > 2 * 3 * 384 * 640 * 4, "{bytes}");
+    assert_eq!(opened.memory.host_tensors, Some(Amount::Bytes(bytes)));
+    let networks = opened.memory.networks.unwrap();
+    assert!(networks.unknown().unwrap().contains("arena"), "{networks:?}");
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn spans_name_the_thread_and_lie_within_their_frame() {
     let mut detector = opening::detector(&DetectorRef::Builtin("camera".to_owned())).unwrap();
     let mut source = SyntheticSource::open(Sensor::Camera, 3, 4, true);
     let program: &Program = &detector.program;
-    let mut slots = backend.open(program, 2).unwrap();
+    let mut slots = backend.open(program, 2).unwrap().slots;
     let mut frames = Vec::new();
     for number in 0..4 {
         let frame = next_frame(&mut source);

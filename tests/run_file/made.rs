@@ -76,6 +76,7 @@ pub(crate) fn manifest() -> Manifest {
                 application: None,
                 start_up: None,
                 batch: None,
+                memory: None,
             })
             .into(),
         machine: BTreeMap::from([("cpu".into(), "made up".into()), ("cores".into(), "2".into())]),
@@ -261,6 +262,7 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
             reason: EndReason::Interrupted,
             lost_records: 5,
             sampled: None,
+            process_peak: Some(123_456_789),
         }));
     }
     events.push(Event::Signal(SignalRecord {
@@ -385,6 +387,7 @@ fn other_phases(frames: u64) -> Vec<Event> {
                 repeated: 4,
                 skipped: 70,
             }),
+            process_peak: None,
         }));
     }
     events

@@ -132,6 +132,7 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                 "phase": r.phase.code(), "reason": r.reason as u8,
                 "repeated": r.sampled.map_or(-1, |sampled| sampled.repeated as i64),
                 "skipped": r.sampled.map_or(-1, |sampled| sampled.skipped as i64),
+                "process_peak_bytes": r.process_peak.map_or(-1, |bytes| bytes as i64),
             });
             merge(&mut fields, number);
             (

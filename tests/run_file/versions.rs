@@ -25,6 +25,7 @@ fn the_records_of_all_versions_stay_readable() {
         ("v1.10.mcap", 10),
         ("v1.11.mcap", 11),
         ("v1.12.mcap", 12),
+        ("v1.13.mcap", 13),
     ] {
         let mut reader = RunReader::open(&Path::new(RECORDS).join(name)).unwrap();
         assert_eq!(reader.manifest().name(), "made", "{name}");
@@ -58,6 +59,7 @@ fn the_records_of_all_versions_stay_readable() {
             before_1_10(event, minor);
             before_1_11(event, minor);
             before_1_12(event, minor);
+            before_1_13(event, minor);
         }
         assert_eq!(got, wanted, "{name}");
         assert_eq!(reader.completeness(), Completeness::Whole, "{name}");
@@ -102,6 +104,15 @@ fn before_1_12(event: &mut Event, minor: u32) {
     }
 }
 
+/// Version 1.12 did not tell the peak of a process.
+fn before_1_13(event: &mut Event, minor: u32) {
+    if let Event::Phase(phase) = event
+        && minor < 13
+    {
+        phase.process_peak = None;
+    }
+}
+
 fn of_other_phases(event: &Event) -> bool {
     match event {
         Event::PhaseSpec(_) => true,
@@ -133,6 +144,7 @@ fn a_record_without_a_scenario_has_a_name_and_what_the_application_said() {
             before_1_10(event, minor);
             before_1_11(event, minor);
             before_1_12(event, minor);
+            before_1_13(event, minor);
         });
         assert_eq!(got, wanted);
         assert_eq!(reader.completeness(), Completeness::Whole);

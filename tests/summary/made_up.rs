@@ -75,6 +75,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
                 application: None,
                 start_up: None,
                 batch: None,
+                memory: None,
             })
             .collect(),
         machine: BTreeMap::new(),
@@ -129,6 +130,7 @@ pub(crate) fn end(tenant: u16, phase: Phase, seconds: i64) -> PhaseRecord {
         reason: EndReason::Duration,
         lost_records: 0,
         sampled: None,
+        process_peak: None,
     }
 }
 

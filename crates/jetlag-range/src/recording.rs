@@ -186,6 +186,7 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
                 }),
                 start_up: None,
                 batch: None,
+                memory: None,
             })
             .collect(),
         machine: jetlag_board::facts(&Roots::system()),

@@ -145,6 +145,7 @@ impl Writing {
                 reason: EndReason::EndOfSource,
                 lost_records: sum(|troubles| &troubles.lost),
                 sampled: None,
+                process_peak: None,
             })?;
             let unbalanced = sum(|troubles| &troubles.unbalanced);
             if unbalanced > 0 {

@@ -33,6 +33,7 @@ mod frame;
 mod ledger;
 mod manifest;
 mod measurand;
+mod memory;
 mod message;
 pub mod nearest;
 mod newer;
@@ -64,6 +65,7 @@ pub use manifest::{
     Subject, TRACED_FACT, TenantManifest, UnknownWord,
 };
 pub use measurand::{Measurand, Part, Quantity};
+pub use memory::{Amount, TenantMemory};
 pub use phase::{EndReason, OVERHEAD_TENANT, Phase, PhaseRecord, PhaseSpec, Sampled, SweptRate};
 pub use reader::{Completeness, ReadError, RunReader};
 pub use schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO, SCHEMA_MINOR};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::device::{self, Device};
+use crate::memory::TenantMemory;
 use crate::scenario::Scenario;
 use crate::schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO};
 use crate::units::{Nanos, Stamp};
@@ -150,6 +151,10 @@ pub struct TenantManifest {
     /// in files before version 1.11.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub batch: Option<u64>,
+    /// The memory that it took when it was made ready; `None` in simulated time, for an application, for a tenant that found no
+    /// memory, and in files before version 1.13.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub memory: Option<TenantMemory>,
 }
 
 /// How long the parts of a tenant's start took, one after another. Its first frames are in the record themselves.

@@ -284,6 +284,7 @@ pub(super) fn encode_phase(out: &mut Vec<u8>, unix_ns: u64, r: &PhaseRecord) {
     let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     e.i64(r.sampled.map_or(NONE, |sampled| count(sampled.repeated)));
     e.i64(r.sampled.map_or(NONE, |sampled| count(sampled.skipped)));
+    e.i64(r.process_peak.map_or(NONE, count));
 }
 
 fn decode_phase(data: &[u8]) -> Result<PhaseRecord, CdrError> {
@@ -305,6 +306,7 @@ fn decode_phase(data: &[u8]) -> Result<PhaseRecord, CdrError> {
             other => return Err(unknown("reason", other)),
         },
         sampled: None,
+        process_peak: None,
     };
     read_number(&mut d, &mut record.phase)?;
     // Before version 1.9 a message ends here.
@@ -314,6 +316,10 @@ fn decode_phase(data: &[u8]) -> Result<PhaseRecord, CdrError> {
             .ok()
             .zip(skipped.ok())
             .map(|(repeated, skipped)| Sampled { repeated, skipped });
+    }
+    // Before version 1.13 it ends here.
+    if !d.at_end() {
+        record.process_peak = u64::try_from(d.i64()?).ok();
     }
     Ok(record)
 }

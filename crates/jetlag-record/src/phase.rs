@@ -120,6 +120,9 @@ pub struct PhaseRecord {
     pub lost_records: u64,
     /// What a timer made of the frames that came, for [`Arrival::Sampled`](crate::scenario::Arrival::Sampled); `None` for others.
     pub sampled: Option<Sampled>,
+    /// The most memory that the process which ran the tenant had resident during the phase, warm-up included, in bytes: of all of
+    /// that process, so of all tenants that share it. `None` where the kernel does not tell, and in files before version 1.13.
+    pub process_peak: Option<u64>,
 }
 
 /// What a timer that takes the newest frame made of the frames that came, in the measured time.

@@ -9,7 +9,7 @@ pub const SCHEMA_MAJOR: u32 = 1;
 /// minor version is the same for both.
 pub const SCHEMA_MAJOR_WITHOUT_SCENARIO: u32 = 2;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 12;
+pub const SCHEMA_MINOR: u32 = 13;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";
@@ -115,6 +115,7 @@ impl MessageKind {
             MessageKind::Phase => concat!(
                 include_str!("msg/Phase.msg"),
                 include_str!("msg/Sampled.dep"),
+                include_str!("msg/Peak.dep"),
                 include_str!("msg/Time.dep")
             ),
             MessageKind::OtherFrame => concat!(
@@ -130,6 +131,7 @@ impl MessageKind {
                 include_str!("msg/Phase.msg"),
                 include_str!("msg/Number.dep"),
                 include_str!("msg/Sampled.dep"),
+                include_str!("msg/Peak.dep"),
                 include_str!("msg/Time.dep")
             ),
             MessageKind::PhaseSpec => {

@@ -459,6 +459,7 @@ mod tests {
                     repeated: 7,
                     skipped: 8,
                 }),
+                process_peak: Some(9),
             })
         }));
         let averagings = [

@@ -131,6 +131,14 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, unsigned sensor, unsi
     return found;
 }
 
+typedef struct { unsigned version; unsigned long long total, reserved, free, used; } memory_t;
+nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, memory_t *answer) {
+    double value;
+    nvmlReturn_t found = of(device, "memory_used", &value);
+    if (found == SUCCESS) answer->used = (unsigned long long)value;
+    return found;
+}
+
 typedef struct {
     unsigned fieldId, scopeId;
     long long timestamp, latencyUsec;

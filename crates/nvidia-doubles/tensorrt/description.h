@@ -8,7 +8,7 @@
 //                                       (the last layer's if not said)
 //   shape_input NAME                    an i32 input (i64 from TensorRT 10) of 1 element, read on the host
 //   layer NAME OP                       in a chain; OP as in ONNX (Conv, Relu, ...); an unknown OP is a parser error
-//   weights_bytes N                     size of the plan beyond its description
+//   weights_bytes N                     size of the plan beyond its description, and device memory that its engine holds; 0
 //   compute_us N                        how long a frame takes (GPU: spins in a kernel; host: sleeps); 0
 //   launches N                          so many small kernels before that one, enqueued one by one; GPU only; 0
 //   launch_us N                         how long the host takes over each of them, sleeping before it; 0

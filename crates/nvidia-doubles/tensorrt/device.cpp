@@ -320,6 +320,20 @@ int deviceOf(void const* address)
     return driver().there && isDevices(address, device) ? device : -1;
 }
 
+unsigned long long takeDeviceMemory(uint64_t bytes)
+{
+    Handle context = nullptr;
+    Address address = 0;
+    bool const can = driver().there && driver().current(&context) == 0 && context != nullptr;
+    return can && driver().allocate(&address, bytes) == 0 ? address : 0;
+}
+
+void giveDeviceMemoryBack(unsigned long long address)
+{
+    if (address != 0)
+        driver().release(address);
+}
+
 std::optional<Gpu> currentGpu()
 {
     constexpr int kMAJOR = 75;

@@ -21,6 +21,12 @@ bool wasAwaited(uint64_t mark);
 /// The number of the GPU that this memory is of; -1 where no driver knows it.
 int deviceOf(void const* address);
 
+/// Takes so many bytes of the device of this thread's context; 0 where there is no driver, no context or no room.
+unsigned long long takeDeviceMemory(uint64_t bytes);
+
+/// Gives them back; nothing for 0.
+void giveDeviceMemoryBack(unsigned long long address);
+
 /// A GPU as the driver describes it.
 struct Gpu
 {

@@ -1,6 +1,7 @@
 #include "runtime.h"
 
 #include "context.h"
+#include "device.h"
 #include "nvidia_plugins.h"
 
 #include <algorithm>
@@ -147,6 +148,8 @@ Engine::Engine(Runtime* from, Plan read) : plan(std::move(read))
     parent = from;
     io = plan.network.inputs;
     io.insert(io.end(), plan.network.outputs.begin(), plan.network.outputs.end());
+    if (plan.network.weights_bytes > 0)
+        weights = takeDeviceMemory(plan.network.weights_bytes);
 }
 
 Engine::~Engine()
@@ -154,6 +157,7 @@ Engine::~Engine()
     for (char const* klass : {"IExecutionContext", "IEngineInspector"})
         if (uint64_t const left = children(*this, klass))
             violation("ICudaEngine was deleted while " + std::to_string(left) + " " + klass + " of it lives");
+    giveDeviceMemoryBack(weights);
 }
 
 int32_t Engine::getNbAuxStreams() { return static_cast<int32_t>(std::max<int64_t>(0, plan.option("MaxAuxStreams", 0))); }

@@ -108,6 +108,8 @@ struct Engine : Object
     static void leaveProfile(void const* context);
 
 private:
+    /// Address of the weights on the device; 0 where they are not there.
+    unsigned long long weights = 0;
     nvinfer1::IExecutionContext* context(int32_t strategy);
     Range const* range(char const* name, int32_t profile, char const* method);
     std::map<std::string, std::array<int32_t, 3>> narrow;

@@ -27,13 +27,16 @@ use rten_tensor::prelude::*;
 
 use super::host_slot::{HostSlot, HostWork};
 use super::null::host_tensors;
-use super::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot, Step, TensorSpec};
+use super::{Backend, BackendError, NetworkSource, NodeTime, Opened, Program, Step, TensorSpec};
 use crate::engine::network;
 use crate::files;
 use crate::record::Device;
 use crate::tensor::{ElementType, HostTensor, Shape, TensorSet};
 
 const NAME: &str = "cpu";
+/// Why it is not known what networks take.
+const NETWORKS_MEMORY: &str = "the embedded runtime does not tell what weights and activations take; they are in the process's peak, as \
+                               are outputs, whose memory comes with each result";
 
 /// Executes ONNX on the processor.
 pub struct CpuBackend {
@@ -275,7 +278,7 @@ impl Backend for CpuBackend {
         Device::Host
     }
 
-    fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+    fn open(&self, program: &Program, slots: usize) -> Result<Opened, BackendError> {
         let host: Vec<TensorSpec> = program.host_tensors.iter().map(as_taken).collect();
         let mut names: Vec<(String, ElementType)> =
             host.iter().map(|t| (t.name.clone(), t.element)).collect();
@@ -292,7 +295,7 @@ impl Backend for CpuBackend {
             options,
         });
         let empty = Shape::new(&[0]).expect("one dimension is within the limit");
-        (0..slots)
+        let slots = (0..slots)
             .map(|_| {
                 let mut tensors = host_tensors(&host)?;
                 // The runtime hands its outputs over, so their memory comes with the first result.
@@ -305,7 +308,8 @@ impl Backend for CpuBackend {
                 };
                 Ok(HostSlot::boxed(work, tensors))
             })
-            .collect()
+            .collect::<Result<_, BackendError>>()?;
+        Ok(Opened::on_host(slots, Some(NETWORKS_MEMORY)))
     }
 }
 

@@ -24,10 +24,11 @@ mod layout;
 mod shared;
 mod slot;
 mod stretch;
+mod taken;
 
 use crate::backend::{BackendError, LateTimes, NodeSpan, NodeTime};
 use crate::gpu::{GpuError, Stream};
-use crate::record::Finding;
+use crate::record::{Amount, Finding};
 use crate::scenario::GpuUse;
 use crate::tensor::{ElementType, Shape};
 use crate::units::Stamp;
@@ -39,6 +40,7 @@ pub use lanes::{Lanes, Lender, Wanted};
 pub use layout::{EngineUse, Layout, Location, Segment, Tensor, Work};
 pub use shared::{Claim, SharedGpu};
 pub use slot::open;
+pub use taken::FreeMemory;
 
 /// An input or output as an engine tells it.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +80,10 @@ pub trait Network: Described {
     /// Streams beside the one that it is enqueued on.
     fn branches(&self) -> usize {
         0
+    }
+    /// Working memory of the context of one execution; `None` where it has no context of its own.
+    fn context_memory(&self) -> Option<Amount> {
+        None
     }
     /// An execution of its own for one slot, over this memory (inputs, then outputs, in the order of the ports), which the
     /// execution keeps alive.

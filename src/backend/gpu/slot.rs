@@ -18,20 +18,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::fallback::Fallback;
 use super::layout::{Location, Segment, Tensor, Work, allocate};
 use super::stretch::{Bound, Memory, Stretch, Submitted};
-use super::{Lanes, Layout, Lender, Network, Options, failed, fold};
+use super::{FreeMemory, Lanes, Layout, Lender, Network, Options, failed, fold, taken};
 use crate::backend::{
-    BackendError, Beginning, HostStep, LateTimes, NodeSpan, NodeTime, Program, Slot, StageTimes, Step,
+    BackendError, Beginning, HostStep, LateTimes, NodeSpan, NodeTime, Opened, Program, Slot, StageTimes, Step,
 };
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{
     Anchor, ClockMap, DeviceMemory, Gpu, GpuError, PinnedAddress, PinnedMemory, Reach, Stream, Sync,
 };
-use crate::record::Finding;
+use crate::record::{Amount, Finding, TenantMemory};
 use crate::scenario::{self, Transfer};
 use crate::tensor::{ElementType, HostTensor, TensorSet};
 use crate::units::{Nanos, Stamp};
 
-/// Opens `slots` slots of a program whose networks are loaded.
+/// Opens `slots` slots of a program whose networks were loaded since the device had as much free memory as `before`.
 ///
 /// # Errors
 /// The engines do not fit the program, or the device's memory is full.
@@ -41,7 +41,8 @@ pub fn open(
     mut networks: Vec<Box<dyn Network>>,
     slots: usize,
     options: &Options,
-) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+    before: &FreeMemory,
+) -> Result<Opened, BackendError> {
     let shared = lender.shared();
     let (program, finding) = match options.gpu.preprocess {
         scenario::Preprocess::Host => (program.clone(), None),
@@ -64,15 +65,39 @@ pub fn open(
         reach,
         options: options.clone(),
     };
+    // Networks that tell their outputs' shapes only by executing have done so now.
+    let networks_took = before.taken_since();
+    let (mut on_device, mut pinned) = (0, 0);
     let slot = |number: usize| -> Result<Box<dyn Slot>, BackendError> {
         let mut slot = GpuSlot::new(&tenant, &program, &networks)?;
         if number == 0 {
             slot.findings
                 .extend(tenant.options.findings.iter().chain(&finding).cloned());
         }
+        on_device += slot
+            .device
+            .iter()
+            .flatten()
+            .map(|memory| memory.bytes() as u64)
+            .sum::<u64>();
+        pinned += slot
+            .pinned
+            .iter()
+            .flatten()
+            .map(|memory| memory.bytes() as u64)
+            .sum::<u64>();
         Ok(Box::new(slot))
     };
-    (0..slots).map(slot).collect()
+    let slots: Vec<Box<dyn Slot>> = (0..slots).map(slot).collect::<Result<_, _>>()?;
+    let memory = TenantMemory {
+        networks: Some(networks_took),
+        contexts: taken::contexts(&tenant.layout, &networks, slots.len()),
+        device_tensors: Some(Amount::Bytes(on_device)),
+        pinned: Some(Amount::Bytes(pinned)),
+        host_tensors: None,
+        device: Some(before.taken_since()),
+    };
+    Ok(Opened { slots, memory })
 }
 
 /// What all slots of one tenant have in common.

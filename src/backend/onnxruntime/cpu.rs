@@ -14,12 +14,15 @@ use super::session::Session;
 use super::{failed, refused};
 use crate::backend::gpu::{Described, Layout, Ports, Tensor, Work};
 use crate::backend::host_slot::{HostSlot, HostWork};
-use crate::backend::{Backend, BackendError, HostStep, LateTimes, NodeSpan, Program, Slot, Step};
+use crate::backend::{Backend, BackendError, HostStep, LateTimes, NodeSpan, Opened, Program, Step};
 use crate::record::{Device, Finding};
 use crate::tensor::{HostTensor, Shape, TensorError, TensorSet};
 use crate::units::Stamp;
 
 const NAME: &str = "onnxruntime-cpu";
+/// Why it is not known what sessions take.
+const SESSIONS_MEMORY: &str = "ONNX Runtime does not tell what a session's weights and arena take, by the version of its interface that \
+                               jetlag uses; they are in the process's peak";
 
 /// Executes ONNX on the processor through ONNX Runtime.
 pub struct CpuProvider {
@@ -62,7 +65,7 @@ impl Backend for CpuProvider {
         Device::Host
     }
 
-    fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+    fn open(&self, program: &Program, slots: usize) -> Result<Opened, BackendError> {
         let load = |network| {
             let threads = self.threads.max(1);
             Session::load(NAME, self.library, network, threads, None, self.profile)
@@ -80,7 +83,8 @@ impl Backend for CpuProvider {
                 tensors,
             ))
         };
-        (0..slots).map(slot).collect()
+        let slots = (0..slots).map(slot).collect::<Result<_, BackendError>>()?;
+        Ok(Opened::on_host(slots, Some(SESSIONS_MEMORY)))
     }
 }
 

@@ -22,9 +22,10 @@ use super::library::Library;
 use super::session::Session;
 use super::{failed, refused};
 use crate::backend::gpu::{
-    self, Claim, Described, Execution, Lanes, Lender, Location, Network, Options, Ports, SharedGpu, Wanted,
+    self, Claim, Described, Execution, FreeMemory, Lanes, Lender, Location, Network, Options, Ports,
+    SharedGpu, Wanted,
 };
-use crate::backend::{Backend, BackendError, LateTimes, NetworkSource, NodeSpan, Program, Slot};
+use crate::backend::{Backend, BackendError, LateTimes, NetworkSource, NodeSpan, Opened, Program};
 use crate::engine::network;
 use crate::gpu::{Span, Stream};
 use crate::record::{Device, Finding};
@@ -56,7 +57,7 @@ impl Backend for CudaProvider {
         Device::Gpu(self.options.gpu.gpu)
     }
 
-    fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+    fn open(&self, program: &Program, slots: usize) -> Result<Opened, BackendError> {
         let lacks = |error| gpu::failed(NAME, "the tenant's streams", error);
         self.shared.gpu().bind().map_err(lacks)?;
         let wanted = Wanted {
@@ -70,12 +71,13 @@ impl Backend for CudaProvider {
             .map(|way| lender.lanes(*way))
             .collect::<Result<_, _>>()
             .map_err(lacks)?;
+        let before = FreeMemory::of(self.shared.gpu());
         let load = |network| {
             self.load(network, &lanes)
                 .map(|loaded| Box::new(loaded) as Box<dyn Network>)
         };
         let networks: Vec<Box<dyn Network>> = program.engines.iter().map(load).collect::<Result<_, _>>()?;
-        gpu::open(&lender, program, networks, slots, &self.options)
+        gpu::open(&lender, program, networks, slots, &self.options, &before)
     }
 }
 

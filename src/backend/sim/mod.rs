@@ -10,7 +10,7 @@ pub mod latency;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::{Backend, BackendError, Beginning, Program, Slot, StageTimes, null::host_tensors};
+use super::{Backend, BackendError, Beginning, Opened, Program, Slot, StageTimes, null::host_tensors};
 use crate::clock::{Clock, RealClock};
 use crate::record;
 use crate::scenario::LatencyModel;
@@ -86,13 +86,13 @@ impl Backend for SimBackend {
     fn device(&self) -> record::Device {
         record::Device::None
     }
-    fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+    fn open(&self, program: &Program, slots: usize) -> Result<Opened, BackendError> {
         let stream = Arc::new(Mutex::new(Stream {
             sampler: Sampler::new(self.model.clone(), self.seed),
             waiting: VecDeque::with_capacity(slots),
             next_ticket: 0,
         }));
-        (0..slots)
+        let slots = (0..slots)
             .map(|_| {
                 Ok(Box::new(SimSlot {
                     device: self.device.clone(),
@@ -104,7 +104,8 @@ impl Backend for SimBackend {
                     submitted: Stamp(0),
                 }) as Box<dyn Slot>)
             })
-            .collect()
+            .collect::<Result<_, BackendError>>()?;
+        Ok(Opened::on_host(slots, None))
     }
 }
 

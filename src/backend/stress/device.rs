@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use super::{NAME, calibrate, failed};
-use crate::backend::gpu::{self, Lanes, Lender, Wanted};
-use crate::backend::{BackendError, Beginning, Slot, StageTimes};
+use crate::backend::gpu::{self, FreeMemory, Lanes, Lender, Wanted};
+use crate::backend::{BackendError, Beginning, Opened, Slot, StageTimes};
 use crate::clock::{Clock, RealClock};
 use crate::gpu::{
     Anchor, ClockMap, CopyLoad, Event, Gpu, GpuError, LOAD, Load, LoadKernel, Stream, Sync, Way,
 };
-use crate::record::Submission;
+use crate::record::{Amount, Submission, TenantMemory};
 use crate::scenario::{self, Resource};
 use crate::tensor::TensorSet;
 use crate::units::{Nanos, Stamp};
@@ -28,10 +28,11 @@ pub(super) fn open(
     resource: Resource,
     burst: Nanos,
     slots: usize,
-) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+) -> Result<Opened, BackendError> {
     let lacks = |error| gpu::failed(NAME, "the stressor", error);
     let device = on.shared.gpu();
     device.bind().map_err(lacks)?;
+    let before = FreeMemory::of(device);
     let work = Arc::new(Work::new(device, resource)?);
     let count = measured(device, &work, burst, on).map_err(lacks)?;
     log::info!(
@@ -71,7 +72,17 @@ pub(super) fn open(
             gpu: Arc::clone(device),
         }))
     };
-    (0..slots).map(|_| slot().map_err(lacks)).collect()
+    let slots = (0..slots)
+        .map(|_| slot().map_err(lacks))
+        .collect::<Result<_, _>>()?;
+    let (on_device, pinned) = work.memory();
+    let memory = TenantMemory {
+        device_tensors: Some(Amount::Bytes(on_device)),
+        pinned: pinned.map(Amount::Bytes),
+        device: Some(before.taken_since()),
+        ..TenantMemory::default()
+    };
+    Ok(Opened { slots, memory })
 }
 
 /// What a burst consists of.
@@ -99,6 +110,14 @@ impl Work {
         match self {
             Work::Kernel(kernel) => kernel.bytes(count),
             Work::Copies(_) => Some(count * UNIT_BYTES as u64),
+        }
+    }
+
+    /// Bytes on the device, and of pinned memory where it has some.
+    fn memory(&self) -> (u64, Option<u64>) {
+        match self {
+            Work::Kernel(kernel) => (kernel.memory(), None),
+            Work::Copies(copies) => (copies.each() as u64, Some(copies.each() as u64)),
         }
     }
 

@@ -52,6 +52,14 @@ pub(super) fn open(resource: Resource, burst: Nanos, slots: usize) -> Vec<Box<dy
     (0..slots).map(slot).collect()
 }
 
+/// Bytes of the blocks that so many slots copy.
+pub(super) fn block_bytes(resource: Resource, slots: usize) -> u64 {
+    match resource {
+        Resource::HostMemory => 2 * BLOCK_BYTES as u64 * slots as u64,
+        _ => 0,
+    }
+}
+
 /// Time that this thread has spent on a processor.
 fn processor_time() -> Nanos {
     let time = clock_gettime(ClockId::ThreadCPUTime);

@@ -11,8 +11,8 @@ mod host;
 
 pub use device::OnDevice;
 
-use super::{Backend, BackendError, Program, Slot};
-use crate::record::Device;
+use super::{Backend, BackendError, Opened, Program};
+use crate::record::{Amount, Device, TenantMemory};
 use crate::scenario::{Resource, Stress};
 use crate::units::Nanos;
 
@@ -36,10 +36,15 @@ impl Backend for StressBackend {
         self.gpu.as_ref().map_or(Device::Host, OnDevice::device)
     }
 
-    fn open(&self, _: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+    fn open(&self, _: &Program, slots: usize) -> Result<Opened, BackendError> {
         let Stress { resource, burst, .. } = self.stress;
         if !resource.is_on_gpu() {
-            return Ok(host::open(resource, burst, slots));
+            let memory = TenantMemory {
+                host_tensors: Some(Amount::Bytes(host::block_bytes(resource, slots))),
+                ..TenantMemory::default()
+            };
+            let slots = host::open(resource, burst, slots);
+            return Ok(Opened { slots, memory });
         }
         match &self.gpu {
             Some(on) => device::open(on, resource, burst, slots),

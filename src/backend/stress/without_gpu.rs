@@ -1,6 +1,6 @@
 //! In the place of loads of the GPU, in a jetlag that was built without it.
 
-use crate::backend::{BackendError, Slot};
+use crate::backend::{BackendError, Opened};
 use crate::record::Device;
 use crate::scenario::Resource;
 use crate::units::Nanos;
@@ -21,6 +21,6 @@ pub(super) fn open(
     _resource: Resource,
     _burst: Nanos,
     _slots: usize,
-) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+) -> Result<Opened, BackendError> {
     match *on {}
 }

@@ -15,14 +15,15 @@ use super::inspect::{Needs, plugins_here};
 use super::matching;
 use super::profiles::Profiles;
 use crate::backend::gpu::{
-    self, Claim, Described, Execution, Lender, Location, Network, Options, Port, Ports, SharedGpu, Wanted,
+    self, Claim, Described, Execution, FreeMemory, Lender, Location, Network, Options, Port, Ports,
+    SharedGpu, Wanted,
 };
-use crate::backend::{Backend, BackendError, NetworkSource, NodeTime, Program, Slot};
+use crate::backend::{Backend, BackendError, NetworkSource, NodeTime, Opened, Program};
 use crate::engine::manifest::{self, PlanManifest};
 use crate::engine::operators::{LayerOperators, NodeOperators};
 use crate::files;
 use crate::gpu::{DeviceMemory, Gpu, Span, Stream};
-use crate::record::Device;
+use crate::record::{Amount, Device};
 use crate::scenario;
 use crate::tensor::{ElementType, Shape};
 use crate::units::Nanos;
@@ -55,10 +56,11 @@ impl Backend for TensorRtBackend {
         Device::Gpu(self.options.gpu.gpu)
     }
 
-    fn open(&self, program: &Program, slots: usize) -> Result<Vec<Box<dyn Slot>>, BackendError> {
+    fn open(&self, program: &Program, slots: usize) -> Result<Opened, BackendError> {
         let device = self.shared.gpu();
         let fail = |error| gpu::failed(NAME, "the tenant's device", error);
         device.bind().map_err(fail)?;
+        let before = FreeMemory::of(device);
         let mut plans = Vec::new();
         for (number, network) in program.engines.iter().enumerate() {
             plans.push(self.load(network, self.networks.get(number))?);
@@ -67,6 +69,7 @@ impl Backend for TensorRtBackend {
             scenario::ContextMemory::Separate => None,
             scenario::ContextMemory::Shared => Some(shared_memory(device, &plans)?),
         };
+        let shared = memory.as_ref().map_or(0, |memory| memory.bytes() as u64);
         let networks: Vec<Box<dyn Network>> = plans
             .into_iter()
             .map(|mut plan| {
@@ -84,7 +87,16 @@ impl Backend for TensorRtBackend {
                 .unwrap_or(0),
         };
         let lender = Lender::new(&self.shared, self.claim, wanted);
-        gpu::open(&lender, program, networks, slots, &self.options)
+        let mut opened = gpu::open(&lender, program, networks, slots, &self.options, &before)?;
+        // The one block of all contexts is part of what was taken before the slots were made.
+        let memory = &mut opened.memory;
+        if let Some(Amount::Bytes(taken)) = &mut memory.networks {
+            *taken = taken.saturating_sub(shared);
+        }
+        if let Some(Amount::Bytes(contexts)) = &mut memory.contexts {
+            *contexts = contexts.saturating_add(shared);
+        }
+        Ok(opened)
     }
 }
 
@@ -363,6 +375,18 @@ impl Described for Loaded {
 impl Network for Loaded {
     fn branches(&self) -> usize {
         self.branches
+    }
+
+    fn context_memory(&self) -> Option<Amount> {
+        // What contexts share is the tenant's, and no context's.
+        if self.memory.is_some() {
+            return Some(Amount::Bytes(0));
+        }
+        let told = self.engine.device_memory_size();
+        Some(told.map_or_else(
+            |error| Amount::Unknown(format!("TensorRT does not tell what a context takes: {error}")),
+            Amount::Bytes,
+        ))
     }
 
     fn bind(&self, memory: &[Location]) -> Result<Box<dyn Execution>, BackendError> {

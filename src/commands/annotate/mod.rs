@@ -243,6 +243,7 @@ impl Prepared {
             reason,
             lost_records: 0,
             sampled: None,
+            process_peak: None,
         })?;
         writer.finish()?;
         let written = written.with_context(|| {

@@ -29,7 +29,7 @@ impl Detections {
     /// Of the embedded backend.
     pub(super) fn here(detector: Detector) -> anyhow::Result<Detections> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let slots = CpuBackend::new(threads, false).open(&detector.program, 1)?;
+        let slots = CpuBackend::new(threads, false).open(&detector.program, 1)?.slots;
         Ok(Detections::Here {
             slot: slots.into_iter().next().context("the backend returned no slot")?,
             detector: Box::new(detector),

@@ -161,7 +161,7 @@ impl Bench {
     /// Opens the networks.
     pub(super) fn open(program: &Program) -> Result<Bench, BackendError> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut slots = CpuBackend::new(threads, false).open(program, 1)?;
+        let mut slots = CpuBackend::new(threads, false).open(program, 1)?.slots;
         let slot = slots
             .pop()
             .expect("one slot was asked for, and a backend makes as many");

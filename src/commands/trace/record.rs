@@ -134,6 +134,7 @@ fn manifest(names: &[String], folder: &Folder, asked: &Asked<'_>) -> Manifest {
         application: Some(ApplicationTenant::default()),
         start_up: None,
         batch: None,
+        memory: None,
     };
     Manifest {
         schema_major: subject.schema_major(),
@@ -335,6 +336,7 @@ impl Recording {
                 reason: EndReason::EndOfSource,
                 lost_records: 0,
                 sampled: None,
+                process_peak: None,
             })?;
         }
         Ok(())

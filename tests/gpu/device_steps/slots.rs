@@ -54,7 +54,7 @@ impl Open {
             profile: false,
             networks: Vec::new(),
         };
-        let mut slots = backend.open(&program, 1).unwrap();
+        let mut slots = backend.open(&program, 1).unwrap().slots;
         let mut slot = slots.pop().unwrap();
         assert_eq!(slot.take_findings(), []);
         Open { detector, slot }

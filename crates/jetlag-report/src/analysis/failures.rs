@@ -117,6 +117,7 @@ mod tests {
             reason,
             lost_records: 0,
             sampled: None,
+            process_peak: None,
         }
     }
 

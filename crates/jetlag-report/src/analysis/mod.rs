@@ -51,6 +51,7 @@ mod limit;
 mod linear;
 pub mod live;
 mod machine;
+mod memory;
 mod metric;
 pub mod nodes;
 mod observer;

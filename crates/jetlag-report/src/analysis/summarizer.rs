@@ -22,8 +22,8 @@ use super::traced::Traced;
 use super::track::Tracks;
 use super::watch::Watch;
 use super::{
-    attribution, budget, clocks, conditions, drawn, duty, failed, findings, observer, outliers, phases, plan,
-    sampling, sensors, stats,
+    attribution, budget, clocks, conditions, drawn, duty, failed, findings, memory, observer, outliers,
+    phases, plan, sampling, sensors, stats,
 };
 use crate::record::{
     Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, PROCESSES_FACT, Phase, RECORDING_WINDOW,
@@ -178,6 +178,10 @@ impl Summarizer {
             .or_else(|| windows.named(RECORDING_WINDOW))
             .or_else(|| seen(&tenants))
             .or_else(|| tracks.span());
+        for (Measured { summary, facts, .. }, manifest) in tenants.iter_mut().zip(&self.manifest.tenants) {
+            let (taken, together) = (manifest.memory.as_ref(), facts.together.as_ref());
+            summary.memory = memory::summarize(taken, together, summary.device, &tracks, window);
+        }
         outliers::explain(&self.watch.finish(), &mut tenants, &tracks, window);
         let mut power = window.map_or_else(Power::default, |window| {
             let asked_idle = scenario.baseline.idle.is_some() && scenario.clock == ClockKind::Real;

@@ -345,6 +345,8 @@ impl Gathered {
                 .map(|batch| six_decimals(completed as f64 * batch as f64 / seconds)),
             // Known once findings are.
             failed: None,
+            // Once it is known in which time all tenants ran.
+            memory: None,
             age_ms: (self.age.count() > 0).then(|| of_series(self.age, &in_order(AGE))),
         };
         let samples = Samples {

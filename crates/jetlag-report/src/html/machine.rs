@@ -8,6 +8,7 @@ use crate::digits::range;
 use crate::record::Manifest;
 use crate::shell;
 use crate::text::machine::groups;
+use crate::text::memory;
 use crate::text::number::{or_unknown, percent, short, short_beside};
 use crate::text::power::{joules_within, role};
 use crate::text::{sampling_cost, value_of};
@@ -43,6 +44,26 @@ pub(super) fn expectations(summary: &Summary, prefix: &str) -> Option<Section> {
         note: String::new(),
         blocks: vec![Block::Table(table)],
     })
+}
+
+/// The memory of each tenant; nothing where the run file does not tell.
+fn memory_of(summary: &Summary) -> Option<Table> {
+    let parts = memory::parts(summary);
+    if parts.is_empty() {
+        return None;
+    }
+    let heads: Vec<String> = parts.iter().map(|part| format!("#{}", part.title)).collect();
+    let heads: Vec<&str> = std::iter::once("tenant")
+        .chain(heads.iter().map(String::as_str))
+        .collect();
+    let mut table = Table::new("Memory", &heads);
+    for (number, tenant) in summary.tenants.iter().enumerate() {
+        let Some(memory) = &tenant.memory else { continue };
+        let mut row = vec![tenant_cell(&tenant.name, number)];
+        row.extend(parts.iter().map(|part| cell(part.shown(memory))));
+        table.row(row);
+    }
+    Some(table)
 }
 
 /// What ran where: facts of the machine and of each tenant.
@@ -109,6 +130,12 @@ pub(super) fn facts(manifest: &Manifest, summary: &Summary, prefix: &str) -> Sec
     let mut blocks = vec![Block::Facts(facts)];
     if !table.rows.is_empty() {
         blocks.push(Block::Table(table));
+    }
+    if let Some(table) = memory_of(summary) {
+        blocks.push(Block::Table(table));
+        let mut notes = vec![memory::note(&memory::parts(summary)).to_owned()];
+        notes.extend(memory::reasons(summary));
+        blocks.extend(notes.into_iter().map(|note| Block::Text(words(&note))));
     }
     Section {
         id: format!("{prefix}-where"),

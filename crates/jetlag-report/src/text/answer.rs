@@ -283,6 +283,7 @@ mod tests {
                 application: None,
                 start_up: None,
                 batch: None,
+                memory: None,
             }],
             machine: std::collections::BTreeMap::new(),
             anchor: Stamp(0),

@@ -12,6 +12,7 @@ pub(crate) mod interference;
 pub mod kernels;
 pub mod layers;
 pub(crate) mod machine;
+pub(crate) mod memory;
 pub(crate) mod nodes;
 pub(crate) mod number;
 mod phases;
@@ -57,6 +58,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         predictability::section(summary, style),
         power::section(summary, style),
         machine::section(summary, style),
+        memory::section(summary, style),
         power::budget(summary, style),
         plots::slowest(summary, style),
         expectations(summary, style),

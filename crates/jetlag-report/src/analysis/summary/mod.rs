@@ -10,6 +10,7 @@ pub mod input_effect;
 pub mod interference;
 pub mod kernels;
 mod map;
+mod memory;
 pub mod observer;
 mod phases;
 mod power;
@@ -27,6 +28,7 @@ pub use duty::DutyCycle;
 pub use input_effect::InputEffect;
 pub use interference::Interference;
 pub use kernels::Kernels;
+pub use memory::{MemorySummary, UnknownMemory};
 pub use observer::Observer;
 pub use phases::{PhaseSummary, PhaseTenant};
 pub use power::{

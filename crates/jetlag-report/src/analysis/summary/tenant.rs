@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::input_effect::InputEffect;
 use super::map::as_map;
 use super::{
-    Device, Energy, Predictability, SlowFrame, Slowdown, StagePredictability, Stats, Submitting, Waterfall,
+    Device, Energy, MemorySummary, Predictability, SlowFrame, Slowdown, StagePredictability, Stats,
+    Submitting, Waterfall,
 };
 use crate::record::{Failure, FrameRecord, Outcome, Sampled};
 
@@ -96,6 +97,9 @@ pub struct TenantSummary {
     /// How it failed; absent of a tenant that did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<Failure>,
+    /// The memory that it took, and the peaks while it ran; absent where the run file does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemorySummary>,
 }
 
 /// Frames that are sets of several sensors.

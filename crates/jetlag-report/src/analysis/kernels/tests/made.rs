@@ -234,6 +234,7 @@ impl Made {
                 reason: EndReason::Duration,
                 lost_records: 0,
                 sampled: None,
+                process_peak: None,
             })
         };
         let mut events = vec![spec(Phase::Together, false, us(0))];
@@ -277,6 +278,7 @@ fn tenant(name: &str) -> TenantManifest {
         application: None,
         start_up: None,
         batch: None,
+        memory: None,
     }
 }
 
