@@ -1,6 +1,7 @@
 //! `jetlag clocks` and `clocks: Max` on made-up boards and a stand-in for NVML: nothing here touches a real clock.
 
 mod gpu;
+mod modes;
 mod runs;
 
 use crate::common::boards;

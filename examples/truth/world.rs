@@ -189,6 +189,7 @@ impl World {
                     sources: None,
                 },
                 clocks: Clocks::AsIs,
+                power_mode: None,
                 watchdog: Nanos::from_secs(10),
                 mps: Default::default(),
                 sim_contention: self.contention,

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use super::opening;
 use super::tenants;
 use crate::backend::{Program, Step};
+use crate::board::Roots;
 use crate::detector::network::facts_of;
 use crate::detector::propose::class_names;
 use crate::detector::{Carry, Detector, DetectorError};
@@ -17,6 +18,7 @@ use crate::nearest::nearest;
 use crate::scenario::{BackendChoice, Scenario, Tenant};
 use crate::source::recordings::Opened;
 use crate::source::{Content, ContentKind, Frame};
+use crate::telemetry::clocks;
 use crate::tensor::{ElementType, HostTensor, Shape, TensorError, TensorSet};
 
 /// What was found.
@@ -217,6 +219,11 @@ pub(super) fn scenario(scenario: &Scenario) -> Checked {
         problems: tenants::without_gpu(scenario),
         notes: Vec::new(),
     };
+    if let Some(wanted) = &scenario.power_mode
+        && let Err(error) = clocks::mode(&Roots::system(), wanted)
+    {
+        all.problems.push(format!("power_mode: {error}"));
+    }
     for (number, tenant) in scenario.tenants.iter().enumerate() {
         let checked = one(scenario, number, tenant);
         let of = |text: String| format!("tenant {}: {text}", tenant.name);

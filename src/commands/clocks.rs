@@ -25,7 +25,11 @@ pub fn run(command: &ClocksCommand) -> anyhow::Result<Outcome> {
             print(&String::from_utf8(out)?)?;
         }
         ClocksCommand::Max { mode } => {
-            let held = clocks::max(&roots, *mode, None)?;
+            let wanted = clocks::Wanted {
+                mode: *mode,
+                highest: true,
+            };
+            let held = clocks::hold(&roots, wanted, None)?;
             for unset in &held.unset {
                 say(&format!("could not be set: {unset}"));
             }

@@ -30,7 +30,7 @@ use super::{live, report};
 use crate::cli::{Format, RunOptions};
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
-use crate::record::{Manifest, PROCESSES_FACT, Subject};
+use crate::record::{Manifest, POWER_MODE_FACT, PROCESSES_FACT, Subject};
 use crate::scenario::{
     self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, Scenario, Shapes, Sharing,
 };
@@ -123,6 +123,11 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         trace: None,
         ..scenario.clone()
     };
+    // Before plans are looked for or built, which are for the power mode in force.
+    let mut held = match scenario.power_mode {
+        Some(_) => hold_clocks(&scenario)?,
+        None => None,
+    };
     let (ready, processes) = match scenario.sharing {
         Sharing::Processes => (tenants::All::default(), Some(Processes::start(&measured)?)),
         _ => (all_ready(&measured, options.failure.as_deref())?, None),
@@ -130,7 +135,9 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     // From here on a signal ends the run in good order.
     let stop = stop_on_signals()?;
     starting.runs(&stop);
-    let held = hold_clocks(&scenario)?;
+    if held.is_none() {
+        held = hold_clocks(&scenario)?;
+    }
     let mut manifest = manifest(&scenario, &ready.tenants, processes.as_ref());
     let work = recorded_work::count(&scenario, &mut manifest);
     let mut writer = reserved.record(&manifest)?;
@@ -236,8 +243,8 @@ fn told(obstacles: tenants::Obstacles, told_in: Option<&Path>) -> anyhow::Error 
     WrongUse::because(obstacles).into()
 }
 
-/// Gives back what a killed run left of the clocks, and holds them where the scenario asks for it. They are
-/// given back when this is dropped, whatever becomes of the run.
+/// Gives back what a killed run left of the clocks, and holds clocks and power mode as the scenario asks. They are given back when
+/// this is dropped, whatever becomes of the run.
 fn hold_clocks(scenario: &Scenario) -> anyhow::Result<Option<clocks::Held>> {
     let roots = board::Roots::system();
     match clocks::heal(&roots) {
@@ -245,11 +252,26 @@ fn hold_clocks(scenario: &Scenario) -> anyhow::Result<Option<clocks::Held>> {
         Ok(changes) => log::warn!("restored {changes} clock settings of a run that was killed"),
         Err(error) => log::warn!("{error}"),
     }
-    if scenario.clocks == Clocks::AsIs || scenario.clock == ClockKind::Virtual {
+    let highest = scenario.clocks == Clocks::Max;
+    if scenario.clock == ClockKind::Virtual || !highest && scenario.power_mode.is_none() {
         return Ok(None);
     }
-    let held = clocks::max(&roots, None, Some(std::process::id()))
-        .context("`clocks: Max` failed; nothing was started")?;
+    let asked = match (&scenario.power_mode, highest) {
+        (None, _) => "`clocks: Max`".to_owned(),
+        (Some(mode), false) => format!("`power_mode: {mode}`"),
+        (Some(mode), true) => format!("`power_mode: {mode}` with `clocks: Max`"),
+    };
+    let hold = || {
+        let mode = scenario.power_mode.as_ref();
+        let mode = mode.map(|wanted| clocks::mode(&roots, wanted)).transpose()?;
+        clocks::hold(&roots, clocks::Wanted { mode, highest }, Some(std::process::id()))
+    };
+    let held = hold().with_context(|| format!("{asked} failed; nothing was started"))?;
+    if let Some([before, now]) = &held.mode {
+        say(&format!(
+            "power mode {now} is set; {before} is set again when the run ends"
+        ));
+    }
     for unset in &held.unset {
         log::warn!("could not be set: {unset}");
     }
@@ -322,6 +344,11 @@ pub(super) fn manifest(scenario: &Scenario, tenants: &[Ready], processes: Option
         && let Some(queues) = crate::gpu::asked_queues()
     {
         machine.insert(crate::record::QUEUES_FACT.to_owned(), queues);
+    }
+    if scenario.clock == ClockKind::Real
+        && let Some(mode) = clocks::mode_in_force(&board::Roots::system())
+    {
+        machine.insert(POWER_MODE_FACT.to_owned(), mode);
     }
     if let Some(how) = processes.and_then(Processes::shared_how) {
         machine.insert(PROCESSES_FACT.to_owned(), how);

@@ -29,6 +29,7 @@ fn told(scenario: &Scenario) -> Scenario {
     // The run samples all the while, and holds the clocks.
     told.telemetry.sources = Some(Vec::new());
     told.clocks = Clocks::AsIs;
+    told.power_mode = None;
     told.expect = Vec::new();
     told
 }

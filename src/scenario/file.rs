@@ -18,7 +18,9 @@ use super::stored::{ReadingFile, folder, reading};
 use super::stress::{self, StressFile};
 use super::trace::{self, TraceFile};
 use super::video::{self, CameraFile, VideoFile};
-use super::{ClockKind, Clocks, Mps, PointFormat, Provider, Release, Sensor, Sharing, TelemetrySource};
+use super::{
+    ClockKind, Clocks, Mps, PointFormat, PowerMode, Provider, Release, Sensor, Sharing, TelemetrySource,
+};
 
 /// A scenario as typed.
 #[derive(Debug, Default)]
@@ -37,6 +39,7 @@ pub(super) struct ScenarioFile {
     pub(super) trace: Read<TraceFile>,
     pub(super) telemetry: Read<TelemetryFile>,
     pub(super) clocks: Read<Clocks>,
+    pub(super) power_mode: Read<PowerMode>,
     pub(super) sim_contention: Read<f64>,
     pub(super) watchdog: Read<Nanos>,
     pub(super) expect: Read<Vec<Spot<String>>>,
@@ -210,6 +213,7 @@ const SCENARIO_FIELDS: &[&str] = &[
     "trace",
     "telemetry",
     "clocks",
+    "power_mode",
     "sim_contention",
     "watchdog",
     "expect",
@@ -270,6 +274,7 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
         trace: r.optional(&fields, "trace", trace::read),
         telemetry: r.optional(&fields, "telemetry", telemetry),
         clocks: r.optional(&fields, "clocks", one_of("way with clocks")),
+        power_mode: r.optional(&fields, "power_mode", power_mode),
         sim_contention: r.optional(&fields, "sim_contention", Reader::number),
         watchdog: r.optional(&fields, "watchdog", Reader::duration),
         expect: r.optional(&fields, "expect", expectations),
@@ -281,6 +286,13 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
         ),
         sources: sources.names(),
     })
+}
+
+fn power_mode(r: &mut Reader, node: &Node, field: &str) -> Option<PowerMode> {
+    match &node.kind {
+        Kind::Number(_) => r.whole(node, field).map(PowerMode::Id),
+        _ => r.text(node, field).map(PowerMode::Name),
+    }
 }
 
 fn baseline(r: &mut Reader, node: &Node, field: &str) -> Option<BaselineFile> {

@@ -20,8 +20,8 @@ use super::steps;
 use super::tenant::resolve_tenant;
 use super::trace;
 use super::{
-    BackendChoice, Baseline, ClockKind, Clocks, FORMAT, Mps, Release, Scenario, Sharing, Telemetry, Tenant,
-    set,
+    BackendChoice, Baseline, ClockKind, Clocks, FORMAT, Mps, PowerMode, Release, Scenario, Sharing,
+    Telemetry, Tenant, set,
 };
 
 /// Reads a scenario file, applies the `--set` overrides (`path=value` each) and resolves it. Paths in it
@@ -165,6 +165,7 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         trace: trace::resolve(&typed.trace, clock, r),
         telemetry: telemetry(typed, r),
         clocks: typed.clocks.or(Clocks::AsIs),
+        power_mode: power_mode(typed, clock, r),
         sim_contention: typed.sim_contention.or(0.0),
         watchdog: typed.watchdog.or(super::default_watchdog()),
         expect: expectations(typed, &tenants, context.env, r),
@@ -175,6 +176,21 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
     let ways = scenario.ways_of_sharing();
     shared::rules(&typed.sources, &named, &scenario.tenants, &ways, r);
     scenario
+}
+
+fn power_mode(typed: &ScenarioFile, clock: ClockKind, r: &mut Reader) -> Option<PowerMode> {
+    let Spot { value, place } = typed.power_mode.given()?;
+    if clock == ClockKind::Virtual {
+        r.report(
+            place,
+            ProblemKind::Contradiction {
+                what: "`power_mode`".into(),
+                why: "under `clock: Virtual` nothing runs on this machine".into(),
+                advice: "leave it out, or use clock: Real".into(),
+            },
+        );
+    }
+    Some(value.clone())
 }
 
 fn warmup(typed: &ScenarioFile, duration: Nanos, r: &mut Reader) -> Nanos {

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use super::{
     Arrival, Associate, BackendChoice, CameraFrom, CameraSpec, DetectorRef, FusionSpec, GpuUse, LatencyModel,
-    Overload, Reading, RecordingSpec, Scenario, SetSpec, SourceSpec, Tenant, VideoDecoder, VideoSpec,
+    Overload, PowerMode, Reading, RecordingSpec, Scenario, SetSpec, SourceSpec, Tenant, VideoDecoder,
+    VideoSpec,
 };
 use crate::units::Nanos;
 
@@ -67,6 +68,11 @@ pub fn ron(scenario: &Scenario, heading: &str) -> String {
     let interval = duration(scenario.telemetry.interval);
     field("telemetry", format!("(interval: {interval}, sources: {sources})"));
     field("clocks", format!("{:?}", scenario.clocks));
+    match &scenario.power_mode {
+        None => {}
+        Some(PowerMode::Id(id)) => field("power_mode", id.to_string()),
+        Some(PowerMode::Name(name)) => field("power_mode", text(name)),
+    }
     field("sim_contention", format!("{:?}", scenario.sim_contention));
     field("watchdog", duration(scenario.watchdog));
     field("expect", texts(&scenario.expect));

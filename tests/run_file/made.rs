@@ -52,6 +52,7 @@ pub(crate) fn manifest() -> Manifest {
                 sources: None,
             },
             clocks: Clocks::AsIs,
+            power_mode: None,
             mps: Default::default(),
             sim_contention: 0.5,
             watchdog: Nanos::from_secs(10),

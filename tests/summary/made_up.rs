@@ -99,6 +99,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
                 sources: None,
             },
             clocks: Clocks::AsIs,
+            power_mode: None,
             watchdog: Nanos::from_secs(10),
             mps: Default::default(),
             sim_contention: 0.0,

@@ -123,6 +123,36 @@ pub fn mode(roots: &Roots, id: u32) -> Mode {
     }
 }
 
+/// A mode that a board has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedMode {
+    /// nvpmodel's number.
+    pub id: u32,
+    /// Its name in the board's configuration, or in jetlag's table.
+    pub name: String,
+}
+
+/// All modes of this board, in the order of its configuration; empty where neither that nor jetlag's table tells them.
+pub fn modes(roots: &Roots) -> Vec<NamedMode> {
+    if let Some((_, text)) = file(roots) {
+        let modes = parse(&text).into_iter();
+        return modes
+            .map(|Configured { id, name, .. }| NamedMode { id, name })
+            .collect();
+    }
+    let configuration = Identity::of_machine(roots)
+        .and_then(|identity| modules::of_machine(roots)?.configuration(identity.flash?));
+    let modes = configuration
+        .map_or(&[][..], |configuration| &configuration.modes)
+        .iter();
+    modes
+        .map(|mode| NamedMode {
+            id: mode.id,
+            name: mode.name.clone(),
+        })
+        .collect()
+}
+
 fn all_sms(caps: &Caps, module: Option<&Module>) -> bool {
     let all = module.and_then(|module| module.sms).map(|(all, _)| all);
     !caps.sms_unknown && caps.sms.is_none_or(|on| all == Some(on))

@@ -107,6 +107,9 @@ impl Manifest {
 /// `under MPS` with the daemon's folder.
 pub const PROCESSES_FACT: &str = "processes";
 
+/// The key of [`Manifest::machine`] with the power mode that was in force when the run began: `MODE_15W (id 1)`.
+pub const POWER_MODE_FACT: &str = "power_mode";
+
 /// The key of [`Manifest::machine`] with the number of hardware queues that the GPU's driver was asked for.
 pub const QUEUES_FACT: &str = "gpu_hardware_queues";
 

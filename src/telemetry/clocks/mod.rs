@@ -13,12 +13,14 @@
 mod card;
 mod kernel;
 mod memory;
+mod mode;
 mod state;
 
 use std::io;
 use std::path::PathBuf;
 
-use crate::board::{Roots, libraries};
+use crate::board::Roots;
+use crate::scenario::PowerMode;
 use crate::telemetry::{gpu, power_mode};
 pub use kernel::{ClockRow, rows};
 use state::State;
@@ -89,6 +91,38 @@ pub enum ClockError {
         /// The message that nvpmodel printed.
         problem: String,
     },
+    /// A power mode is wanted where there is none.
+    #[error(
+        "this machine has no power modes ({} is not there): only Jetson boards have them, from nvpmodel; leave `power_mode` out",
+        power_mode::STATUS
+    )]
+    NoModes,
+    /// The board has no such power mode.
+    #[error("this board has no power mode {wanted}{near}; it has {known}")]
+    UnknownMode {
+        /// The mode that was asked for.
+        wanted: String,
+        /// The one that was probably meant, as a part of the sentence; empty if there is none.
+        near: String,
+        /// All that it has.
+        known: String,
+    },
+    /// A name is given, and the names of the board's modes are not known.
+    #[error(
+        "the power mode {name:?} cannot be found: /etc/nvpmodel.conf cannot be read, and jetlag's table does not have this board; give its number, as `sudo nvpmodel -p --verbose` lists it"
+    )]
+    UnnamedModes {
+        /// The name.
+        name: String,
+    },
+    /// A person holds the clocks, under another power mode.
+    #[error(
+        "clocks are locked by `jetlag clocks max` under power mode {now}, which stays until they are restored; run: sudo jetlag clocks restore"
+    )]
+    HeldByHand {
+        /// The mode in force.
+        now: String,
+    },
     /// Not everything could be given back; the state file stays.
     #[error(
         "{} settings could not be restored, the first because: {first}; they are still saved in {STATE}",
@@ -110,12 +144,23 @@ fn advice(error: &io::Error) -> &'static str {
     }
 }
 
-/// Clocks that are held; they are given back when this is dropped.
+/// What is to be held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// nvpmodel's number of a power mode; none leaves the one in force.
+    pub mode: Option<u32>,
+    /// Whether all clocks are at their highest under it.
+    pub highest: bool,
+}
+
+/// Clocks and a power mode that are held; they are given back when this is dropped.
 #[derive(Debug)]
 pub struct Held {
     roots: Roots,
     /// Settings that were changed.
     pub changes: usize,
+    /// The power mode before, where another one was set, and that one, in words.
+    pub mode: Option<[String; 2]>,
     /// What could not be set, and why; everything else is held.
     pub unset: Vec<String>,
     release: bool,
@@ -145,42 +190,70 @@ impl Drop for Held {
     }
 }
 
-/// Holds all clocks at their highest, under the power mode `mode` where one is given. `owner` is the process
-/// that will give them back, none where a person will.
-pub fn max(roots: &Roots, mode: Option<u32>, owner: Option<u32>) -> Result<Held, ClockError> {
+/// The number of a power mode that this board has.
+///
+/// # Errors
+/// It has no power modes, or not this one: then with the nearest.
+pub fn mode(roots: &Roots, wanted: &PowerMode) -> Result<u32, ClockError> {
+    mode::find(roots, wanted)
+}
+
+/// The power mode in force, in words; none where there is none.
+pub fn mode_in_force(roots: &Roots) -> Option<String> {
+    Some(mode::described(roots, power_mode::current(roots)?).to_string())
+}
+
+/// Holds what is wanted. `owner` is the process that will give it back, none where a person will.
+pub fn hold(roots: &Roots, wanted: Wanted, owner: Option<u32>) -> Result<Held, ClockError> {
     heal(roots)?;
+    let nothing = Held {
+        roots: roots.clone(),
+        changes: 0,
+        mode: None,
+        unset: Vec::new(),
+        release: false,
+    };
+    let now = power_mode::current(roots);
+    let Wanted { mode, highest } = wanted;
+    let other = mode.filter(|id| Some(*id) != now);
     if let Some(state) = State::load(roots)? {
         return match (state.owner, owner) {
             (Some(pid), _) => Err(ClockError::Held { pid }),
             // A person holds them already, and will give them back.
-            (None, Some(_)) => Ok(Held {
-                roots: roots.clone(),
-                changes: 0,
-                unset: Vec::new(),
-                release: false,
-            }),
+            (None, Some(_)) => match (other, now) {
+                (Some(_), Some(now)) => Err(ClockError::HeldByHand {
+                    now: mode::described(roots, now).to_string(),
+                }),
+                _ => Ok(nothing),
+            },
             (None, None) => {
                 restore(roots)?;
-                max(roots, mode, owner)
+                hold(roots, wanted, owner)
             }
         };
     }
+    if other.is_none() && !highest {
+        return Ok(nothing);
+    }
     // The mode first: it decides what the highest clocks are.
     let mut state = State::new(owner);
+    let mut held = nothing;
     if let Some(id) = mode {
-        state.mode = power_mode::current(roots);
+        state.mode = now;
         state.save(roots)?;
-        if let Err(error) = set_mode(roots, id) {
+        if let Err(error) = mode::set(roots, id) {
             state.remove(roots);
             return Err(error);
         }
+        held.release = true;
+        held.mode = other
+            .zip(now)
+            .map(|(to, from)| [from, to].map(|id| mode::described(roots, id).to_string()));
     }
-    let mut held = Held {
-        roots: roots.clone(),
-        changes: 0,
-        unset: Vec::new(),
-        release: false,
-    };
+    if !highest {
+        held.changes = 1;
+        return Ok(held);
+    }
     // A GPU that was not used since the start has no clock yet that could be set.
     if let Some(change) = kernel::wake(roots) {
         state.changes.push(change.clone());
@@ -240,7 +313,7 @@ pub fn restore(roots: &Roots) -> Result<usize, ClockError> {
         }
     }
     if let Some(id) = state.mode {
-        problems.extend(set_mode(roots, id).err());
+        problems.extend(mode::set(roots, id).err());
     }
     let count = problems.len();
     match problems.into_iter().next() {
@@ -274,32 +347,4 @@ pub fn give_back_own(roots: &Roots) -> Result<usize, ClockError> {
 /// Who holds the clocks: a process, a person (`Some(None)`), or nobody.
 pub fn holder(roots: &Roots) -> Result<Option<Option<u32>>, ClockError> {
     Ok(State::load(roots)?.map(|state| state.owner))
-}
-
-/// Sets the power mode by nvpmodel. A mode that takes a reboot asks for it on the terminal; without one it is
-/// refused.
-fn set_mode(roots: &Roots, id: u32) -> Result<(), ClockError> {
-    let problem = |problem: String| ClockError::Mode { id, problem };
-    if power_mode::current(roots) == Some(id) {
-        return Ok(());
-    }
-    let program = libraries::program(roots, "nvpmodel")
-        .ok_or_else(|| problem("no nvpmodel on the PATH; only Jetson boards have power modes".to_owned()))?;
-    let output = std::process::Command::new(&program)
-        .args(["-m", &id.to_string()])
-        .stdin(std::process::Stdio::null())
-        .output()
-        .map_err(|error| problem(error.to_string()))?;
-    let now = power_mode::current(roots);
-    if output.status.success() && now == Some(id) {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(problem(match (said.is_empty(), now) {
-        (false, _) => said,
-        (true, Some(other)) => {
-            format!("the mode is still {other}; it may need a reboot: sudo nvpmodel -m {id}")
-        }
-        (true, None) => "nvpmodel printed nothing; try: sudo nvpmodel -m".to_owned(),
-    }))
 }

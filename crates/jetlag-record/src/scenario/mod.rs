@@ -13,6 +13,8 @@ mod telemetry;
 mod tenant;
 mod video;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
@@ -64,6 +66,9 @@ pub struct Scenario {
     /// What is done with the machine's clocks.
     #[serde(default)]
     pub clocks: Clocks,
+    /// The power mode of the board during the run; none if it is left as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_mode: Option<PowerMode>,
     /// How the `sim` backend's tenants slow each other down: with `k` busy, each runs `1 + contention × (k − 1)` times slower.
     pub sim_contention: f64,
     /// Time limit (`watchdog`): a frame that the device holds for longer ends its tenant.
@@ -101,6 +106,7 @@ impl Scenario {
                 sources: Some(Vec::new()),
             },
             clocks: Clocks::AsIs,
+            power_mode: None,
             sim_contention: 0.0,
             watchdog: Nanos::ZERO,
             expect: Vec::new(),
@@ -175,6 +181,25 @@ pub enum Clocks {
     AsIs,
     /// Clocks are locked at their maximum, and restored afterwards. Needs root.
     Max,
+}
+
+/// A power mode of a Jetson, as nvpmodel numbers or names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PowerMode {
+    /// By its number.
+    Id(u32),
+    /// By its name; `15W` is also `MODE_15W`.
+    Name(String),
+}
+
+impl fmt::Display for PowerMode {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PowerMode::Id(id) => write!(out, "{id}"),
+            PowerMode::Name(name) => write!(out, "{name:?}"),
+        }
+    }
 }
 
 /// What is measured before the tenants run together.
