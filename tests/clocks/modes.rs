@@ -126,8 +126,12 @@ fn a_mode_goes_with_the_highest_clocks_and_one_in_force_changes_nothing() {
         ["3", "2"],
         "the mode in force is not set again"
     );
-    // A person who holds the clocks under another mode is not overruled.
+    // What a person holds outlasts a run that wants the same, and is not overruled by one that wants another mode.
     assert!(clocks(root.path(), &["max"]).status.success());
+    let output = ended(root.path(), "clocks: Max, power_mode: \"30W\",");
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", stderr(&output));
+    assert_eq!(read(root.path(), GPU), "612000000");
+    assert!(root.path().join(STATE).exists());
     let output = ended(root.path(), "power_mode: 0,");
     assert_eq!(output.status.code(), Some(1));
     assert!(

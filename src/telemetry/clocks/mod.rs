@@ -167,10 +167,12 @@ pub struct Held {
 }
 
 impl Held {
-    /// Gives the clocks back now, and says whether that went well.
+    /// Gives the clocks back now, and says whether that went well. What somebody else holds stays.
     pub fn give_back(mut self) -> Result<usize, ClockError> {
-        self.release = false;
-        restore(&self.roots)
+        match std::mem::take(&mut self.release) {
+            true => restore(&self.roots),
+            false => Ok(0),
+        }
     }
 
     /// Leaves them held, for [`restore`] to give back.
