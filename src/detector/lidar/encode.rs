@@ -263,6 +263,11 @@ impl Plan<'_> {
 
     fn points_features(&self, out: &mut HostTensor, features: &[Feature]) -> Result<(), TensorError> {
         let width = features.len();
+        // Most published encoders take the first nine or ten features in their order here.
+        let as_listed = features
+            .iter()
+            .enumerate()
+            .all(|(n, feature)| *feature as usize == n);
         let out = out.f32_mut()?;
         let mut rows = out
             .chunks_exact_mut(self.encoder.points * width)
@@ -270,10 +275,16 @@ impl Plan<'_> {
         for ((cell, points), row) in self.pillars.pillars().zip(&mut rows) {
             let origin = Origins::of(&self.encoder.grid, cell, points);
             let (held, rest) = row.split_at_mut(points.len() * width);
-            for (to, point) in held.chunks_exact_mut(width).zip(points) {
-                let values = origin.values(point);
-                for (to, feature) in to.iter_mut().zip(features) {
-                    *to = values[*feature as usize];
+            match width {
+                9 if as_listed => origin.write::<9>(held, points),
+                10 if as_listed => origin.write::<10>(held, points),
+                _ => {
+                    for (to, point) in held.chunks_exact_mut(width).zip(points) {
+                        let values = origin.values(point);
+                        for (to, feature) in to.iter_mut().zip(features) {
+                            *to = values[*feature as usize];
+                        }
+                    }
                 }
             }
             rest.fill(0.0);
@@ -335,6 +346,14 @@ impl Origins {
         Origins {
             mean: [sum[0] / count, sum[1] / count, sum[2] / count],
             centre: grid.centre(cell),
+        }
+    }
+
+    /// The first `W` features of each point: of a known number, so that a point is a few vectors.
+    #[inline]
+    fn write<const W: usize>(&self, to: &mut [f32], points: &[[f32; 4]]) {
+        for (to, point) in to.as_chunks_mut::<W>().0.iter_mut().zip(points) {
+            to.copy_from_slice(&self.values(point)[..W]);
         }
     }
 

@@ -12,7 +12,7 @@
 
 use serde::Deserialize;
 
-use super::grid::{Grid, Lanes, NONE};
+use super::grid::{DOUBTFUL, Grid, Lanes, NONE, cells};
 
 /// What happens at the first point that would need one pillar more than allowed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -168,16 +168,18 @@ impl Voxeliser {
 
     /// First pass: each point's pillar, and how many each holds. Returns how many points were read.
     fn assign(&mut self, points: &[[f32; 4]], tally: &mut Tally) -> usize {
-        let mut cells = [NONE; BLOCK];
+        let mut found = [NONE; BLOCK];
         let mut base = 0;
         for block in points.chunks(BLOCK) {
-            for (cell, point) in cells.iter_mut().zip(block) {
-                *cell = self.lanes.cell(point);
-            }
+            cells(&self.lanes, block, &mut found[..block.len()]);
             let pillar_of = &mut self.pillar_of[base..base + block.len()];
-            for (index, (cell, slot)) in cells.iter().zip(pillar_of).enumerate() {
+            for (index, (cell, slot)) in found.iter().zip(pillar_of).enumerate() {
                 *slot = NONE;
-                if *cell == NONE {
+                let cell = match *cell {
+                    DOUBTFUL => self.lanes.cell(&block[index]),
+                    cell => cell,
+                };
+                if cell == NONE {
                     if block[index].iter().all(|v| v.is_finite()) {
                         tally.outside += 1;
                     } else {
@@ -185,7 +187,7 @@ impl Voxeliser {
                     }
                     continue;
                 }
-                let at = &mut self.pillar_at[*cell as usize];
+                let at = &mut self.pillar_at[cell as usize];
                 if *at == NONE {
                     if self.cells.len() == self.max_pillars {
                         match self.when_full {
@@ -197,7 +199,7 @@ impl Voxeliser {
                         }
                     }
                     *at = self.cells.len() as u32;
-                    self.cells.push(*cell);
+                    self.cells.push(cell);
                     self.ends.push(0);
                 }
                 let count = &mut self.ends[*at as usize];
