@@ -28,6 +28,10 @@ const LEAST: u32 = 3;
 const LIMIT: Duration = Duration::from_secs(60);
 /// Rows of the matrices that are tried: which is fastest depends on the number of multiprocessors.
 const SIZES: [u16; 4] = [1024, 2048, 4096, 8192];
+/// The first compute capability that has TF32.
+const TF32_FROM: u16 = 80;
+/// With 0, NVIDIA's libraries do without TF32.
+const TF32_OVERRIDE: &str = "NVIDIA_TF32_OVERRIDE";
 /// Matrices take no more than this part of the memory that is free.
 const PART_OF_MEMORY: u64 = 4;
 
@@ -111,6 +115,8 @@ fn products(
     missing: &mut Vec<String>,
 ) -> Result<Vec<DevicePeak>, DeviceError> {
     let mut peaks: Vec<DevicePeak> = Vec::new();
+    let has_tf32 = gpu.device().compute_capability >= TF32_FROM;
+    let is_forbidden = std::env::var_os(TF32_OVERRIDE).is_some_and(|value| value == "0");
     for (precision, ways) in [
         ("fp32", &[(Numbers::Fp32, "")][..]),
         ("tf32", &[(Numbers::Tf32, "")]),
@@ -123,6 +129,16 @@ fn products(
         ),
         ("int8", &[(Numbers::Int8, ", sums of 32 bits")]),
     ] {
+        // cuBLAS would answer with a product in fp32.
+        if precision == "tf32" && (!has_tf32 || is_forbidden) {
+            missing.push(match has_tf32 {
+                true => format!(
+                    "tf32 is not measured: {TF32_OVERRIDE} is 0, so that libraries compute without it."
+                ),
+                false => "tf32 is not measured: GPUs have it from compute capability 8.0 on.".to_owned(),
+            });
+            continue;
+        }
         let mut best: Option<DevicePeak> = None;
         for (numbers, sums) in ways {
             match bench.products(gpu, blas, *numbers) {

@@ -56,7 +56,7 @@ pub struct CeilingsArgs {
     #[arg(long, requires = "output")]
     pub force: bool,
     /// The GPU's number, as CUDA counts them [default: 0].
-    #[arg(long, value_name = "N", conflicts_with = "threads")]
+    #[arg(long, value_name = "N")]
     pub gpu: Option<u16>,
     /// Threads of the processor; beside them one alone is measured [default: all processors].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]

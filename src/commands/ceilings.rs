@@ -23,6 +23,16 @@ pub(super) fn run(args: &CeilingsArgs) -> anyhow::Result<Outcome> {
     if let Some(file) = &args.output {
         spare_files(file, args.force)?;
     }
+    let wrong = match (args.backend, args.gpu, args.threads) {
+        (CeilingsBackend::Cpu, Some(_), _) => Some("--gpu is the number of a GPU: add --backend gpu"),
+        (CeilingsBackend::Gpu, _, Some(_)) => {
+            Some("--threads are the processor's: leave it out with --backend gpu")
+        }
+        _ => None,
+    };
+    if let Some(wrong) = wrong {
+        return Err(WrongUse(wrong.to_owned()).into());
+    }
     let measured = match args.backend {
         CeilingsBackend::Cpu => {
             let all = std::thread::available_parallelism().map_or(1, usize::from);

@@ -113,6 +113,45 @@ fn what_the_device_does_not_compute_with_is_said() {
 }
 
 #[test]
+fn tf32_is_not_measured_where_cublas_would_compute_without_it() {
+    let Some(scene) = Scene::new() else { return };
+    let Some(control) = control() else { return };
+    for (control, said) in [
+        (control.clone().capability(72), "compute capability 8.0"),
+        (
+            control.variable("NVIDIA_TF32_OVERRIDE", "0"),
+            "NVIDIA_TF32_OVERRIDE is 0",
+        ),
+    ] {
+        let Some(ceilings) = measured(&scene, &control) else {
+            return;
+        };
+        let peaks = rates(&ceilings, "peaks", "precision", "flops_per_s");
+        let names: Vec<&str> = peaks.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["fp32", "fp16", "int8"]);
+        assert!(ceilings["notes"].to_string().contains(said), "{ceilings}");
+    }
+}
+
+#[test]
+fn an_option_of_the_other_device_is_refused() {
+    let Some(scene) = Scene::new() else { return };
+    for (arguments, said) in [
+        (["ceilings", "--gpu", "1"].as_slice(), "add --backend gpu"),
+        (
+            &["ceilings", "--backend", "gpu", "--threads", "4"],
+            "leave it out",
+        ),
+    ] {
+        let Some(output) = scene.jetlag(&Control::default(), arguments) else {
+            return;
+        };
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn without_cublas_only_fp32_is_measured_and_why_is_said() {
     let Some(scene) = Scene::new() else { return };
     let control = Control::default()

@@ -14,6 +14,9 @@ fn main() {
 /// Points of a spinning LiDAR's sweep.
 const POINTS: u32 = 120_000;
 
+/// Small messages in one bag.
+const SMALL: i64 = 100_000;
+
 const FORMATS: [(&str, Format); 4] = [
     ("mcap", Format::Mcap(ChunkCompression::None)),
     ("mcap, zstd", Format::Mcap(ChunkCompression::Zstd)),
@@ -57,6 +60,39 @@ fn read_images(bencher: Bencher<'_, '_>, name: &str) {
     let index = bag.index("/image", Select::default()).expect("a topic");
     let (mut reader, mut message) = (bag.reader(), Vec::new());
     bencher.counter(BytesCount::new(data.len() * 50)).bench_local(|| {
+        for entry in index.entries() {
+            reader.read(entry, &mut message).expect("a message");
+            black_box(&message);
+        }
+    });
+}
+
+/// Messages as small as an IMU's: how much each costs, opening and the index included.
+#[divan::bench(args = FORMATS.map(|(name, _)| name))]
+fn read_small(bencher: Bencher<'_, '_>, name: &str) {
+    let (_, format) = FORMATS
+        .into_iter()
+        .find(|(known, _)| *known == name)
+        .unwrap_or(FORMATS[0]);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("bag");
+    let mut writer = BagWriter::create(&path, format).expect("a bag");
+    let data: Vec<u8> = (0..192).collect();
+    let image = Image {
+        width: 16,
+        height: 12,
+        ..picture(Encoding::Mono8, 16, &data)
+    };
+    for n in 0..SMALL {
+        writer
+            .write("/small", Time(n), &Message::Image(image.clone()))
+            .expect("a message");
+    }
+    writer.finish().expect("a bag");
+    bencher.counter(ItemsCount::new(SMALL as u64)).bench_local(|| {
+        let bag = Bag::open(&path, &Limits::default()).expect("a bag");
+        let index = bag.index("/small", Select::default()).expect("a topic");
+        let (mut reader, mut message) = (bag.reader(), Vec::new());
         for entry in index.entries() {
             reader.read(entry, &mut message).expect("a message");
             black_box(&message);

@@ -48,12 +48,21 @@ pub(super) fn summarize(
 }
 
 fn device_peak(number: u16, tracks: &Tracks, window: Option<(Stamp, Stamp)>) -> Amount {
-    let is_it = |part| matches!(part, Part::GpuMemory(of) if of.is_none_or(|of| of == u32::from(number)));
-    let mut of_device = tracks
+    let is_used = |part| matches!(part, Part::GpuMemory(_));
+    let mut of_devices: Vec<_> = tracks
         .iter()
-        .filter(|track| track.quantity() == Quantity::MemoryUsed && is_it(track.part()));
+        .filter(|track| track.quantity() == Quantity::MemoryUsed && is_used(track.part()))
+        .collect();
+    if of_devices.len() > 1 {
+        return Amount::Unknown(format!(
+            "{} GPUs were read, and nothing says which of them CUDA calls gpu{number}: NVML counts them by their places on the bus",
+            of_devices.len()
+        ));
+    }
+    let is_it = |part| matches!(part, Part::GpuMemory(of) if of.is_none_or(|of| of == u32::from(number)));
+    of_devices.retain(|track| is_it(track.part()));
     let highest = window.and_then(|(from, to)| {
-        let track = of_device.next()?;
+        let track = of_devices.first()?;
         let before = track.points().iter().rev().find(|point| point.at < from);
         let points = before.into_iter().chain(track.within((from, to)));
         points.map(|point| point.high).reduce(f64::max)
@@ -149,6 +158,31 @@ mod tests {
         assert_eq!(
             (other.device_peak_bytes, parts(&other)),
             (None, vec!["device", "device_peak"])
+        );
+    }
+
+    #[test]
+    fn of_several_gpus_none_is_taken_for_the_tenants() {
+        let mut tracks = Tracks::default();
+        for signal in ["gpu0_memory_used", "gpu1_memory_used"] {
+            tracks.sample(&SampleRecord {
+                at: Stamp(20),
+                source: "nvml".to_owned(),
+                signal: signal.to_owned(),
+                value: Some(300.0),
+                unit: "bytes".to_owned(),
+            });
+        }
+        let memory = of(
+            &TenantMemory::default(),
+            Some(&END),
+            Device::Gpu(1),
+            &tracks.finish(),
+        );
+        assert_eq!(memory.device_peak_bytes, None);
+        assert!(
+            memory.unknown[0].reason.contains("2 GPUs were read"),
+            "{memory:?}"
         );
     }
 
