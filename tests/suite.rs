@@ -65,6 +65,8 @@ mod permissions;
 mod pipeline;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 mod plans;
+#[cfg(all(feature = "cpu", feature = "models"))]
+mod predict;
 #[cfg(all(feature = "cpu", feature = "recordings"))]
 mod recordings;
 mod roofline;

@@ -26,7 +26,7 @@ Exit codes: 0 done; 1 failed; 2 wrong use; 3 not in time, or no room"
 /// Arguments of `jetlag predict fit`.
 #[derive(Debug, Args)]
 pub struct PredictFit {
-    /// A folder with tables of layers and of measurements; docs/predict.md says how it is laid out.
+    /// A sweep's folder; or one with tables of layers and of measurements, laid out as docs/predict.md says.
     pub data: PathBuf,
     /// The model's file.
     #[arg(short, long, value_name = "FILE")]
@@ -34,6 +34,9 @@ pub struct PredictFit {
     /// How networks are described.
     #[arg(long, value_enum, default_value_t)]
     pub features: Features,
+    /// Of a sweep's folder, only runs with this value of an axis; may be repeated.
+    #[arg(long = "where", value_name = "PATH=VALUE")]
+    pub only: Vec<String>,
     /// Equal seeds and data give equal models on every machine.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
@@ -45,7 +48,7 @@ pub struct PredictFit {
 /// Arguments of `jetlag predict eval`.
 #[derive(Debug, Args)]
 pub struct PredictEval {
-    /// A folder with tables of layers and of measurements; docs/predict.md says how it is laid out.
+    /// A sweep's folder; or one with tables of layers and of measurements, laid out as docs/predict.md says.
     pub data: PathBuf,
     /// Which rows are fitted and which are scored.
     #[arg(long, value_enum, default_value_t)]
@@ -59,6 +62,9 @@ pub struct PredictEval {
     /// Rows of this stage alone.
     #[arg(long, value_enum)]
     pub stage: Option<PredictStage>,
+    /// Of a sweep's folder, only runs with this value of an axis; may be repeated.
+    #[arg(long = "where", value_name = "PATH=VALUE")]
+    pub only: Vec<String>,
     /// Equal seeds and data give equal models on every machine.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,

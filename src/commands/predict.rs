@@ -6,13 +6,13 @@
 use std::path::Path;
 
 use jetlag_predict::{
-    Device, EvalOptions, FeatureSet, FitOptions, Model, ModelError, Protocol, Question, Stage, Verdict,
-    dataset, eval, fit, text,
+    Dataset, Device, EvalOptions, FeatureSet, FitOptions, LayerTable, Model, ModelError, Protocol, Question,
+    Stage, Verdict, dataset, eval, fit, text,
 };
 use jetlag_work::{Dim, Given, Graph};
 
 use super::outcome::{Outcome, WrongUse};
-use super::output::print;
+use super::output::{print, say};
 use super::work;
 use crate::cli::{
     Features, Format, PredictApply, PredictCommand, PredictEval, PredictFit, PredictProtocol, PredictStage,
@@ -44,14 +44,30 @@ fn stage(wanted: PredictStage) -> Stage {
     }
 }
 
+/// The measurements of a sweep's folder, or of one with tables. What a sweep's runs do not give is said on stderr.
+fn measured(folder: &Path, only: &[String]) -> anyhow::Result<Dataset> {
+    if !sweep::is_one(folder) {
+        if let Some(given) = only.first() {
+            return Err(WrongUse(format!(
+                "--where {given} chooses among the runs of a sweep, and {} is not a sweep's folder; leave it out",
+                folder.display()
+            ))
+            .into());
+        }
+        return Ok(dataset::open(folder).map_err(WrongUse::because)?);
+    }
+    let measured = sweep::open(folder, only)?;
+    measured.notes.iter().for_each(|note| say(note));
+    Ok(measured.data)
+}
+
 fn evaluate(args: &PredictEval) -> anyhow::Result<Outcome> {
-    let data = dataset::open(&args.data).map_err(WrongUse::because)?;
+    let data = measured(&args.data, &args.only)?;
     let fitted = args
         .fit
         .as_deref()
-        .map(dataset::open)
-        .transpose()
-        .map_err(WrongUse::because)?;
+        .map(|folder| measured(folder, &args.only))
+        .transpose()?;
     let options = EvalOptions {
         fit: FitOptions {
             features: features(args.features),
@@ -82,7 +98,7 @@ fn fit_model(args: &PredictFit) -> anyhow::Result<Outcome> {
         ))
         .into());
     }
-    let data = dataset::open(&args.data).map_err(WrongUse::because)?;
+    let data = measured(&args.data, &args.only)?;
     let options = FitOptions {
         features: features(args.features),
         seed: args.seed,
@@ -91,8 +107,9 @@ fn fit_model(args: &PredictFit) -> anyhow::Result<Outcome> {
     let model = fit(&data, &options).map_err(WrongUse::because)?;
     model.save(&args.output).map_err(WrongUse::because)?;
     print(&format!(
-        "{}wrote {}\n",
+        "{}{}wrote {}\n",
         text::model(&model),
+        text::left_out(&data),
         args.output.display()
     ))?;
     Ok(Outcome::Done)
@@ -185,15 +202,21 @@ fn batch_apart(graph: &Graph, given: &Given) -> (Given, Option<u32>) {
 }
 
 /// The layers of a network's file for a batch of one, and the batch that it was asked for.
-fn layers(path: &Path, given: &Given) -> anyhow::Result<(jetlag_predict::LayerTable, u32)> {
+fn layers(path: &Path, given: &Given) -> anyhow::Result<(LayerTable, u32)> {
     let graph = Graph::open(path).map_err(WrongUse::because)?;
     let (given, asked) = batch_apart(&graph, given);
-    let shapes = jetlag_work::layers(&graph, &given).map_err(WrongUse::because)?;
+    let (table, batch) =
+        described(&graph, &given).map_err(|error| WrongUse(format!("{}: {error}", path.display())))?;
+    Ok((table, asked.unwrap_or(batch)))
+}
+
+/// The layers of a network, and the batch that these sizes are of; or a sentence.
+fn described(graph: &Graph, given: &Given) -> Result<(LayerTable, u32), String> {
+    let shapes = jetlag_work::layers(graph, given).map_err(|error| error.to_string())?;
     let (layers, batch) = table::of(&shapes);
-    let batch = asked.unwrap_or(batch);
-    let table = jetlag_predict::LayerTable::new(layers)
-        .map_err(|error| WrongUse(format!("{}: {error}", path.display())))?;
+    let table = LayerTable::new(layers).map_err(|error| error.to_string())?;
     Ok((table, batch))
 }
 
+mod sweep;
 mod table;

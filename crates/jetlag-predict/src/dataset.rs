@@ -108,7 +108,7 @@ pub struct Failed {
     pub batch: u32,
 }
 
-/// Rows of a network that no layer table describes.
+/// Rows of a network whose layers are not known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undescribed {
     /// The network.
@@ -117,6 +117,8 @@ pub struct Undescribed {
     pub variants: Vec<String>,
     /// Rows that passed and are left out for it.
     pub rows: usize,
+    /// Why they are not known.
+    pub reason: String,
 }
 
 /// A row that was taken for a stall.
@@ -149,12 +151,20 @@ pub struct Dataset {
     pub rows: Vec<Row>,
     /// What failed.
     pub failed: Vec<Failed>,
-    /// What no layer table describes.
+    /// What has no layers.
     pub undescribed: Vec<Undescribed>,
     /// What was taken for a stall, by [`STALL_RULE`].
     pub stalls: Vec<Stall>,
     /// BLAKE3 of all files read, with their names, in order; hexadecimal.
     pub hash: String,
+}
+
+impl Dataset {
+    /// Marks rows that are taken for stalls by [`STALL_RULE`], and tells them in [`Dataset::stalls`]. For rows that were read
+    /// elsewhere; [`open`] has done it.
+    pub fn mark_stalls(&mut self) {
+        self.stalls = stall::mark(&mut self.rows, &self.devices);
+    }
 }
 
 /// Reads a folder.

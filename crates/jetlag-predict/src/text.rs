@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::dataset::Target;
+use crate::dataset::{Dataset, STALL_RULE, Stall, Target, Undescribed};
 use crate::eval::{Evaluation, Protocol};
 use crate::features::FeatureSet;
 use crate::model::{Answer, Kin, Model, Verdict};
@@ -88,49 +88,68 @@ pub fn evaluation(evaluation: &Evaluation) -> String {
     for reason in reasons {
         line(&mut text, format_args!("{reason}"));
     }
-    left_out(&mut text, evaluation);
-    text
-}
-
-fn left_out(text: &mut String, evaluation: &Evaluation) {
     line(
-        text,
+        &mut text,
         format_args!(
             "Failed rows, neither fitted nor scored: {}",
             evaluation.failed_rows
         ),
     );
-    for network in &evaluation.undescribed {
+    undescribed(&mut text, &evaluation.undescribed);
+    stalls(&mut text, "scored and never fitted", &evaluation.stalls);
+    text
+}
+
+/// Which rows of a folder a model is not fitted on, and why. Empty where it is fitted on all.
+pub fn left_out(data: &Dataset) -> String {
+    let mut text = String::new();
+    if !data.failed.is_empty() {
+        line(
+            &mut text,
+            format_args!("Failed rows, not fitted: {}", data.failed.len()),
+        );
+    }
+    undescribed(&mut text, &data.undescribed);
+    stalls(&mut text, "not fitted", &data.stalls);
+    text
+}
+
+fn undescribed(text: &mut String, networks: &[Undescribed]) {
+    for network in networks {
         line(
             text,
             format_args!(
-                "{}: {} rows left out, since layers/ has no table of variants {}",
+                "{}: {} rows of variants {} left out: {}",
                 network.network,
                 network.rows,
-                network.variants.join(", ")
+                network.variants.join(", "),
+                network.reason
             ),
         );
     }
-    if evaluation.stalls.is_empty() {
+}
+
+fn stalls(text: &mut String, what: &str, stalls: &[Stall]) {
+    if stalls.is_empty() {
         return;
     }
-    line(text, format_args!("Taken for stalls, scored and never fitted:"));
-    for stall in &evaluation.stalls {
+    line(text, format_args!("Taken for stalls, {what}:"));
+    for stall in stalls {
         line(
             text,
             format_args!(
-                "  {} {} {} batch {}: {:.0} {}, where {:.0} was expected at most",
+                "  {} {} {} batch {}: {} {}, where {} was expected at most",
                 stall.target,
                 stall.network,
                 stall.variant,
                 stall.batch,
-                stall.value,
+                figure(stall.value),
                 stall.target.unit(),
-                stall.expected_at_most
+                figure(stall.expected_at_most)
             ),
         );
     }
-    line(text, format_args!("  Rule: {}", evaluation.stall_rule));
+    line(text, format_args!("  Rule: {STALL_RULE}"));
 }
 
 /// What a model was fitted on.

@@ -83,7 +83,8 @@ fn refuse_what_runs(args: &SweepArgs) -> Result<(), WrongUse> {
     }
 }
 
-fn table(target: &Path) -> anyhow::Result<Table> {
+/// The table of a sweep's folder, or of a table's file.
+pub(in crate::commands) fn table(target: &Path) -> anyhow::Result<Table> {
     if is_table(target) {
         let file = files::open_given(target)
             .map_err(|error| WrongUse(format!("cannot read {}: {error}", target.display())))?;

@@ -15,7 +15,7 @@ use crate::commands::outcome::WrongUse;
 use crate::commands::output::say;
 
 /// The journal's name in the folder.
-pub(super) const JOURNAL: &str = "journal.jsonl";
+pub(in crate::commands) const JOURNAL: &str = "journal.jsonl";
 const LOCK: &str = "lock";
 /// The table's name in the folder.
 pub(super) const TABLE: &str = "table.csv";

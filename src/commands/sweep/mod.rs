@@ -28,6 +28,10 @@ use std::path::Path;
 pub(super) use asked::{Asked, load};
 pub(super) use checked::Base;
 pub(super) use finished::show;
+#[cfg(feature = "models")]
+pub(super) use finished::table;
+#[cfg(feature = "models")]
+pub(super) use folder::JOURNAL;
 pub(super) use folder::{begun, hold};
 
 use super::outcome::{Outcome, WrongUse};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::table::{Line, Table};
-use super::{Dataset, Failed, Row, Target, Undescribed, stall};
+use super::{Dataset, Failed, Row, Target, Undescribed};
 use crate::error::DataError;
 use crate::features::{Device, Stage};
 use crate::layers::{Layer, LayerKind, LayerTable};
@@ -81,19 +81,20 @@ pub(super) fn open(folder: &Path) -> Result<Dataset, DataError> {
             network,
             variants: variants.into_iter().collect(),
             rows,
+            reason: "layers/ has no table of them".to_owned(),
         })
         .collect();
-    let stalls = stall::mark(&mut rows, &devices);
-    let hash = hash.finalize().to_hex().to_string();
-    Ok(Dataset {
+    let mut data = Dataset {
         devices,
         networks,
         rows,
         failed,
         undescribed,
-        stalls,
-        hash,
-    })
+        stalls: Vec::new(),
+        hash: hash.finalize().to_hex().to_string(),
+    };
+    data.mark_stalls();
+    Ok(data)
 }
 
 /// `tx2_training_latency`: board, stage, target. Anything else is no folder of measurements.

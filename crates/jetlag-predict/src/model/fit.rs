@@ -113,7 +113,7 @@ pub fn fit(data: &Dataset, options: &FitOptions) -> Result<Model, PredictError> 
 pub(crate) fn why_none(data: &Dataset) -> String {
     let undescribed: usize = data.undescribed.iter().map(|network| network.rows).sum();
     format!(
-        "{} failed, {undescribed} are of networks without a table in layers/, {} were taken for stalls",
+        "{} failed, {undescribed} are of networks whose layers are not known, {} were taken for stalls",
         data.failed.len(),
         data.stalls.len()
     )

@@ -1,8 +1,10 @@
 //! Conformal intervals: residuals of rows that were left out, divided by how uncertain the model was, and their quantile.
 //!
 //! Rows of one network err alike, so what a new network will bring cannot be read from the number of rows. For other networks
-//! each fitted one is left out in turn, and the interval is as wide as the worst of them needed. With K networks such an
-//! interval holds the level for the next network with a probability of K / (K + 1), if networks are alike: 3 in 4 with three.
+//! each fitted one is left out in turn. With few networks the interval is as wide as the worst of them needed. With K networks such
+//! an interval holds the level for the next network with a probability of K / (K + 1), if networks are alike: 3 in 4 with three.
+//! Where the networks suffice for the level (nine for 90 %), it is the quantile of all rows, in which each network counts alike:
+//! it then holds for a row of the next network with that probability, and is no wider than that takes.
 
 use serde::{Deserialize, Serialize};
 
@@ -65,7 +67,7 @@ pub(super) struct Intervals {
 }
 
 impl Width {
-    /// Of left-out rows; the widest of what each group needs.
+    /// Of left-out rows. By group: their common quantile, or with few groups the widest of what each needs.
     pub(super) fn of(unseen: &[Unseen], shrink: f64, level: f64, by_group: bool) -> Option<Self> {
         let said: Vec<(f64, f64, usize)> = unseen
             .iter()
@@ -82,15 +84,19 @@ impl Width {
         // Where trees agree by chance, they are still not certain.
         let typical = crate::score::quantile(&spreads, 0.5)?.max(1e-6);
         let groups = said.iter().map(|(_, _, group)| *group).max()? + 1;
-        let quantile = (0..groups)
-            .filter_map(|group| {
-                let own = said.iter().filter(|(_, _, own)| *own == group);
-                conformal(
-                    own.map(|(left, spread, _)| left / (spread + typical)).collect(),
-                    level,
-                )
-            })
-            .fold(0.0_f64, f64::max);
+        let mut scores: Vec<Vec<f64>> = vec![Vec::new(); groups];
+        for (left, spread, group) in said {
+            scores[group].push(left / (spread + typical));
+        }
+        scores.retain(|own| !own.is_empty());
+        let worst = || {
+            let each = scores.iter().filter_map(|own| conformal(own.clone(), level));
+            each.fold(0.0_f64, f64::max)
+        };
+        let quantile = by_group
+            .then(|| pooled(&scores, level))
+            .flatten()
+            .unwrap_or_else(worst);
         Some(Self { quantile, typical })
     }
 
@@ -112,6 +118,29 @@ fn conformal(mut scores: Vec<f64>, level: f64) -> Option<f64> {
     scores.get(place.saturating_sub(1)).or(scores.last()).copied()
 }
 
+/// The quantile of all scores, where each group counts alike and the next one as a group that errs without bound: pooled distributions
+/// (Dunn, Wasserman, Ramdas 2022). None where groups are too few for the level: nine are needed for 90 %.
+fn pooled(groups: &[Vec<f64>], level: f64) -> Option<f64> {
+    let wanted = level * (groups.len() + 1) as f64;
+    if wanted > groups.len() as f64 {
+        return None;
+    }
+    let mut weighted: Vec<(f64, f64)> = Vec::new();
+    for own in groups {
+        weighted.extend(own.iter().map(|score| (*score, 1.0 / own.len() as f64)));
+    }
+    weighted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut mass = 0.0;
+    for (score, weight) in &weighted {
+        mass += weight;
+        // Sums of parts are off by rounding.
+        if mass >= wanted - 1e-9 {
+            return Some(*score);
+        }
+    }
+    weighted.last().map(|(score, _)| *score)
+}
+
 /// Why intervals of fitted networks are withheld, if they are.
 pub(super) fn few_variants(variants: usize, rows: usize) -> Option<Withheld> {
     (variants < LEAST_VARIANTS || rows < LEAST_ROWS).then_some(Withheld::FewVariants { variants, rows })
@@ -120,6 +149,17 @@ pub(super) fn few_variants(variants: usize, rows: usize) -> Option<Withheld> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn groups_count_alike_and_too_few_have_no_common_quantile() {
+        // One large group that errs much, and nine small ones: its share is a tenth of all.
+        let mut groups = vec![vec![1.0, 2.0]; 9];
+        groups.push((0..1000).map(|_| 50.0).collect());
+        assert_eq!(pooled(&groups, 0.8), Some(2.0));
+        assert_eq!(pooled(&groups, 0.9), Some(50.0));
+        assert_eq!(pooled(&groups[..8], 0.9), None);
+        assert_eq!(pooled(&groups[..9], 0.9), Some(2.0));
+    }
 
     #[test]
     fn the_conformal_quantile_is_one_of_the_scores() {

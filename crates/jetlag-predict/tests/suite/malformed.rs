@@ -77,13 +77,16 @@ fn wrong_cells_are_named() {
             good.replace("net,0,2,True,20", "net,0,2,True"),
             "not a line of a table",
         ),
-        (HEAD.to_owned(), "0 failed, 0 are of networks without a table"),
+        (
+            HEAD.to_owned(),
+            "0 failed, 0 are of networks whose layers are not known",
+        ),
         (String::new(), "no column"),
         (format!("{HEAD}net,0,2,True,20\n"), "1 rows of 1 network variants"),
         (rows(|_| "7".to_owned()), "all 12 values are 7"),
         (
             good.replace("net,", "other,"),
-            "12 are of networks without a table",
+            "12 are of networks whose layers are not known",
         ),
         (good.replace("True", "False"), "12 failed"),
     ];
