@@ -13,11 +13,9 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 use signal_hook::low_level::{pipe, unregister};
 
-use super::output::say;
 use super::run_path::Reserved;
-use crate::board::Roots;
+use super::watchdog::give_clocks_back;
 use crate::deploy::Stop;
-use crate::telemetry::clocks;
 
 /// How long a program that was told to end at once may take to leave things in order.
 const ORDER: Duration = Duration::from_secs(2);
@@ -117,10 +115,17 @@ impl Starting {
                             if let Some(path) = made {
                                 let _ = std::fs::remove_file(path);
                             }
-                            // The power mode is set before the run begins.
-                            if let Err(error) = clocks::give_back_own(&Roots::system()) {
-                                say(&format!("{error}; try: sudo jetlag clocks restore"));
+                            // Giving back may take seconds. Whoever asks again wants the end now: what is left is in
+                            // the clocks' state file.
+                            for signal in [SIGINT, SIGTERM] {
+                                let _ = register_conditional_shutdown(
+                                    signal,
+                                    130,
+                                    Arc::new(AtomicBool::new(true)),
+                                );
                             }
+                            // The power mode is set before the run begins.
+                            give_clocks_back();
                             // Without the exit handlers of libraries that are in the middle of something.
                             signal_hook::low_level::exit(130)
                         }

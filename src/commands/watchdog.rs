@@ -27,8 +27,8 @@ const GRACE: Nanos = Nanos::from_millis(500);
 /// For the tenants that still run to end their frames, and for the recorder to write the last chunk.
 const CLOSING: Duration = Duration::from_millis(300);
 const WRITING: Duration = Duration::from_secs(10);
-/// For the clocks to be given back: NVIDIA's library may hang with the device.
-const CLOCKS: Duration = Duration::from_secs(5);
+/// For the clocks to be given back: NVIDIA's library may hang with the device. A power mode may have to be set twice.
+const CLOCKS: Duration = Duration::from_secs(8);
 
 /// A tenant on a device.
 pub(super) struct Ward {
@@ -131,7 +131,7 @@ pub(super) fn unless_freed(limit: Nanos) -> Sender<()> {
 }
 
 /// Clocks that this run holds are given back from here, since nothing is dropped any more.
-fn give_clocks_back() {
+pub(super) fn give_clocks_back() {
     let (sender, done) = channel();
     std::thread::spawn(move || sender.send(clocks::give_back_own(&Roots::system())));
     let problem = match done.recv_timeout(CLOCKS) {

@@ -112,6 +112,102 @@ fn a_run_has_its_power_mode_says_so_and_gives_it_back_however_it_ends() {
     }
 }
 
+/// As [`board`], but nvpmodel works until there is a file `go`, and writes the mode before or after that.
+fn slow_board(sets_first: bool) -> tempfile::TempDir {
+    let root = boards::board("agx-orin-r36");
+    let folder = root.path().display();
+    let wait = format!("while [ -d '{folder}' ] && [ ! -e '{folder}/go' ]; do sleep 0.02; done");
+    let set = format!("printf 'pmode:%04d' \"$2\" > '{}'", status(root.path()).display());
+    let (first, second) = match sets_first {
+        true => (set, wait),
+        false => (wait, set),
+    };
+    let script =
+        format!("echo \"$2\" >> '{folder}/asked'; {first}; {second}; echo \"$2\" >> '{folder}/ended'");
+    nvpmodel(root.path(), &script);
+    root
+}
+
+/// Whether a program ends soon, where it should not: as long as a mistake would need.
+fn ends_soon(child: &mut Child) -> bool {
+    (0..25).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        child.try_wait().unwrap().is_some()
+    })
+}
+
+fn send(child: &Child, signal: &str) {
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-s", signal, &pid]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn a_signal_while_nvpmodel_works_waits_for_it_and_gives_the_mode_back() {
+    for signal in ["TERM", "KILL"] {
+        let root = slow_board(false);
+        let mut run = start(root.path(), &scenario("power_mode: 1,", "10min"));
+        under_way::wait_until("nvpmodel works", || asked(root.path()) == ["1"]);
+        send(&run, signal);
+        let mut restores = match signal {
+            // The next command finds nvpmodel at its work.
+            "KILL" => {
+                run.wait().unwrap();
+                command(root.path(), &["clocks", "restore"]).spawn().unwrap()
+            }
+            _ => run,
+        };
+        assert!(!ends_soon(&mut restores), "{signal}: nvpmodel still works");
+        fs::write(root.path().join("go"), "").unwrap();
+        let code = restores.wait().unwrap().code();
+        assert_eq!(code, Some(if signal == "KILL" { 0 } else { 130 }), "{signal}");
+        assert_eq!(asked(root.path()), ["1", "2"], "{signal}");
+        let ended = fs::read_to_string(root.path().join("ended")).unwrap();
+        assert_eq!(ended.lines().collect::<Vec<_>>(), ["1", "2"], "{signal}");
+        assert_eq!(fs::read_to_string(status(root.path())).unwrap(), "pmode:0002");
+        assert!(!root.path().join(STATE).exists(), "{signal}");
+    }
+}
+
+#[test]
+fn an_nvpmodel_that_hangs_does_not_make_a_run_deaf_and_what_is_left_is_given_back_later() {
+    let root = slow_board(true);
+    let mut run = start(root.path(), &scenario("power_mode: 1,", "10min"));
+    let is_set = || fs::read_to_string(status(root.path())).is_ok_and(|text| text == "pmode:0001");
+    under_way::wait_until("the mode is set", is_set);
+    send(&run, "TERM");
+    assert!(!ends_soon(&mut run), "nvpmodel still works");
+    send(&run, "INT");
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert!(is_set() && root.path().join(STATE).exists());
+    fs::write(root.path().join("go"), "").unwrap();
+    assert!(clocks(root.path(), &["restore"]).status.success());
+    assert_eq!(fs::read_to_string(status(root.path())).unwrap(), "pmode:0002");
+    assert!(!root.path().join(STATE).exists());
+}
+
+#[test]
+fn an_nvpmodel_that_fails_after_it_changed_the_mode_leaves_the_mode_of_before() {
+    let root = board();
+    let status = status(root.path());
+    for end in ["exit 1", "kill -9 $$"] {
+        let script = format!(
+            "printf 'pmode:%04d' \"$2\" > '{}'; [ \"$2\" = 2 ] || {end}",
+            status.display()
+        );
+        nvpmodel(root.path(), &script);
+        let output = ended(root.path(), "power_mode: 1,");
+        assert_eq!(output.status.code(), Some(1), "{end}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains("cannot set power mode 1"),
+            "{}",
+            stderr(&output)
+        );
+        assert_eq!(fs::read_to_string(&status).unwrap(), "pmode:0002", "{end}");
+        assert!(!root.path().join(STATE).exists(), "{end}");
+    }
+}
+
 #[test]
 fn a_mode_goes_with_the_highest_clocks_and_one_in_force_changes_nothing() {
     let root = board();

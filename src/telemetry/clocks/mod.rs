@@ -9,6 +9,9 @@
 //! Before anything is changed, the earlier values are written to a state file ([`STATE`]); after all is given
 //! back it is removed. So what a killed run left is found at the next start, and by `jetlag clocks restore`. The
 //! file lies in /run, which is empty after a reboot, as the settings are.
+//!
+//! Holding and giving back take turns: a signal that ends a run while nvpmodel still works waits for it, and then finds what to
+//! give back. An nvpmodel that outlives its run is noted in the state file, and waited for too.
 
 mod card;
 mod kernel;
@@ -18,6 +21,7 @@ mod state;
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::board::Roots;
 use crate::scenario::PowerMode;
@@ -90,6 +94,14 @@ pub enum ClockError {
         id: u32,
         /// The message that nvpmodel printed.
         problem: String,
+    },
+    /// A run ended while nvpmodel worked for it, and that has not come to its end.
+    #[error(
+        "nvpmodel (process {pid}) is still setting a power mode for an earlier run; wait for it, or end it: sudo kill {pid}"
+    )]
+    Setting {
+        /// The process of nvpmodel.
+        pid: u32,
     },
     /// A power mode is wanted where there is none.
     #[error(
@@ -205,16 +217,37 @@ pub fn mode_in_force(roots: &Roots) -> Option<String> {
     Some(mode::described(roots, power_mode::current(roots)?).to_string())
 }
 
+/// Only one at a time changes settings: a signal may come while they are being held.
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Holds what is wanted. `owner` is the process that will give it back, none where a person will.
 pub fn hold(roots: &Roots, wanted: Wanted, owner: Option<u32>) -> Result<Held, ClockError> {
-    heal(roots)?;
-    let nothing = Held {
+    let mut held = Held {
         roots: roots.clone(),
         changes: 0,
         mode: None,
         unset: Vec::new(),
         release: false,
     };
+    // After `held`, which gives back on a panic and takes a turn for it.
+    let _turn = turn();
+    let result = hold_in_turn(&mut held, wanted, owner);
+    if result.is_err()
+        && std::mem::take(&mut held.release)
+        && let Err(error) = restore_in_turn(roots)
+    {
+        log::error!("{error}; try: sudo jetlag clocks restore");
+    }
+    result.map(|()| held)
+}
+
+/// After an error, what was changed is to be given back where `held` says so.
+fn hold_in_turn(held: &mut Held, wanted: Wanted, owner: Option<u32>) -> Result<(), ClockError> {
+    let roots = &held.roots.clone();
+    heal_in_turn(roots)?;
     let now = power_mode::current(roots);
     let Wanted { mode, highest } = wanted;
     let other = mode.filter(|id| Some(*id) != now);
@@ -226,35 +259,32 @@ pub fn hold(roots: &Roots, wanted: Wanted, owner: Option<u32>) -> Result<Held, C
                 (Some(_), Some(now)) => Err(ClockError::HeldByHand {
                     now: mode::described(roots, now).to_string(),
                 }),
-                _ => Ok(nothing),
+                _ => Ok(()),
             },
             (None, None) => {
-                restore(roots)?;
-                hold(roots, wanted, owner)
+                restore_in_turn(roots)?;
+                hold_in_turn(held, wanted, owner)
             }
         };
     }
     if other.is_none() && !highest {
-        return Ok(nothing);
+        return Ok(());
     }
     // The mode first: it decides what the highest clocks are.
     let mut state = State::new(owner);
-    let mut held = nothing;
     if let Some(id) = mode {
         state.mode = now;
         state.save(roots)?;
-        if let Err(error) = mode::set(roots, id) {
-            state.remove(roots);
-            return Err(error);
-        }
+        // nvpmodel may fail after it has changed the mode.
         held.release = true;
+        mode::set(roots, id, &mut state)?;
         held.mode = other
             .zip(now)
             .map(|(to, from)| [from, to].map(|id| mode::described(roots, id).to_string()));
     }
     if !highest {
         held.changes = 1;
-        return Ok(held);
+        return Ok(());
     }
     // A GPU that was not used since the start has no clock yet that could be set.
     if let Some(change) = kernel::wake(roots) {
@@ -279,7 +309,7 @@ pub fn hold(roots: &Roots, wanted: Wanted, owner: Option<u32>) -> Result<Held, C
         return Err(ClockError::Nothing);
     }
     state.save(roots)?;
-    // From here on an error drops `held`, which gives back what was set.
+    // From here on an error gives back what was set.
     held.release = true;
     for change in state.changes.iter().skip(woken) {
         kernel::write(roots, &change.path, &change.value)?;
@@ -297,14 +327,21 @@ pub fn hold(roots: &Roots, wanted: Wanted, owner: Option<u32>) -> Result<Held, C
         }
     }
     held.changes = state.changes.len() + state.cards.len() + usize::from(mode.is_some());
-    Ok(held)
+    Ok(())
 }
 
 /// Gives back what was changed, the last first; how many settings that were. Zero where nothing is held.
 pub fn restore(roots: &Roots) -> Result<usize, ClockError> {
-    let Some(state) = State::load(roots)? else {
+    let _turn = turn();
+    restore_in_turn(roots)
+}
+
+fn restore_in_turn(roots: &Roots) -> Result<usize, ClockError> {
+    let Some(mut state) = State::load(roots)? else {
         return Ok(0);
     };
+    // The mode in force says nothing while it is being changed.
+    mode::wait_for_setter(&state)?;
     let mut problems = Vec::new();
     problems.extend(card::give_back(roots, &state.cards));
     for change in state.changes.iter().rev() {
@@ -315,7 +352,7 @@ pub fn restore(roots: &Roots) -> Result<usize, ClockError> {
         }
     }
     if let Some(id) = state.mode {
-        problems.extend(mode::set(roots, id).err());
+        problems.extend(mode::set(roots, id, &mut state).err());
     }
     let count = problems.len();
     match problems.into_iter().next() {
@@ -332,16 +369,23 @@ pub fn restore(roots: &Roots) -> Result<usize, ClockError> {
 
 /// Gives back what a process left that is no more; how many settings that were.
 pub fn heal(roots: &Roots) -> Result<usize, ClockError> {
+    let _turn = turn();
+    heal_in_turn(roots)
+}
+
+fn heal_in_turn(roots: &Roots) -> Result<usize, ClockError> {
     match State::load(roots)? {
-        Some(state) if state.is_orphaned() => restore(roots),
+        Some(state) if state.is_orphaned() => restore_in_turn(roots),
         _ => Ok(0),
     }
 }
 
-/// Gives back what this process holds, for where it ends without [`Held`] being dropped; how many settings that were.
+/// Gives back what this process holds, for where it ends without [`Held`] being dropped; how many settings that were. Waits for
+/// what is being held at the moment.
 pub fn give_back_own(roots: &Roots) -> Result<usize, ClockError> {
+    let _turn = turn();
     match State::load(roots)? {
-        Some(state) if state.owner == Some(std::process::id()) => restore(roots),
+        Some(state) if state.owner == Some(std::process::id()) => restore_in_turn(roots),
         _ => Ok(0),
     }
 }

@@ -1,13 +1,22 @@
 //! Which power mode is meant, and its setting by nvpmodel, which alone knows all that a mode is.
 
 use std::fmt::Display;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use super::ClockError;
+use super::state::State;
 use crate::board::nvpmodel::{self, NamedMode};
 use crate::board::{Roots, libraries};
 use crate::nearest::nearest;
 use crate::scenario::PowerMode;
 use crate::telemetry::power_mode;
+
+/// How long an nvpmodel of an earlier run is waited for: one takes a second or two.
+const SETTER: Duration = Duration::from_secs(10);
+/// Between two looks at it.
+const LOOKS: Duration = Duration::from_millis(20);
 
 /// The number of the mode that is meant, where this board has it.
 pub(super) fn find(roots: &Roots, wanted: &PowerMode) -> Result<u32, ClockError> {
@@ -86,19 +95,33 @@ pub(super) fn described(roots: &Roots, id: u32) -> impl Display {
 }
 
 /// Sets the power mode by nvpmodel. A mode that takes a reboot asks for it on the terminal; without one it is
-/// refused.
-pub(super) fn set(roots: &Roots, id: u32) -> Result<(), ClockError> {
+/// refused. While nvpmodel works, the state file names it.
+pub(super) fn set(roots: &Roots, id: u32, state: &mut State) -> Result<(), ClockError> {
     let problem = |problem: String| ClockError::Mode { id, problem };
     if power_mode::current(roots) == Some(id) {
         return Ok(());
     }
     let program = libraries::program(roots, "nvpmodel")
         .ok_or_else(|| problem("no nvpmodel on the PATH; only Jetson boards have power modes".to_owned()))?;
-    let output = std::process::Command::new(&program)
+    let child = Command::new(&program)
         .args(["-m", &id.to_string()])
-        .stdin(std::process::Stdio::null())
-        .output()
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A Ctrl-C on the terminal is for the run, and would end nvpmodel in the middle of its work.
+        .process_group(0)
+        .spawn()
         .map_err(|error| problem(error.to_string()))?;
+    state.set_by(Some(child.id()));
+    if let Err(error) = state.save(roots) {
+        log::warn!("{error}");
+    }
+    let output = child.wait_with_output();
+    state.set_by(None);
+    if let Err(error) = state.save(roots) {
+        log::warn!("{error}");
+    }
+    let output = output.map_err(|error| problem(error.to_string()))?;
     let now = power_mode::current(roots);
     if output.status.success() && now == Some(id) {
         return Ok(());
@@ -111,6 +134,18 @@ pub(super) fn set(roots: &Roots, id: u32) -> Result<(), ClockError> {
         }
         (true, None) => "nvpmodel printed nothing; try: sudo nvpmodel -m".to_owned(),
     }))
+}
+
+/// Waits for an nvpmodel that outlived the run for which it works.
+pub(super) fn wait_for_setter(state: &State) -> Result<(), ClockError> {
+    let began = Instant::now();
+    while let Some(pid) = state.setter() {
+        if began.elapsed() > SETTER {
+            return Err(ClockError::Setting { pid });
+        }
+        std::thread::sleep(LOOKS);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

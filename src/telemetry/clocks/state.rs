@@ -53,6 +53,9 @@ pub(super) struct State {
     owner_began: Option<u64>,
     /// The power mode that was, where another was set.
     pub(super) mode: Option<u32>,
+    /// The process of nvpmodel that is setting a mode, and when it began, as the owner.
+    #[serde(default)]
+    setter: Option<(u32, Option<u64>)>,
     pub(super) changes: Vec<Change>,
     pub(super) cards: Vec<Card>,
 }
@@ -64,6 +67,7 @@ impl State {
             owner,
             owner_began: owner.and_then(began),
             mode: None,
+            setter: None,
             changes: Vec::new(),
             cards: Vec::new(),
         }
@@ -75,11 +79,18 @@ impl State {
 
     /// Whether a process was to give it back, and is no more.
     pub(super) fn is_orphaned(&self) -> bool {
-        self.owner
-            .is_some_and(|pid| match (began(pid), self.owner_began) {
-                (Some(now), Some(then)) => now != then,
-                (now, _) => now.is_none(),
-            })
+        self.owner.is_some_and(|pid| !is_there(pid, self.owner_began))
+    }
+
+    /// Notes who is setting a power mode.
+    pub(super) fn set_by(&mut self, pid: Option<u32>) {
+        self.setter = pid.map(|pid| (pid, began(pid)));
+    }
+
+    /// The process that is setting a power mode; none where it came to its end.
+    pub(super) fn setter(&self) -> Option<u32> {
+        let (pid, began) = self.setter?;
+        is_there(pid, began).then_some(pid)
     }
 
     /// What was left; none where nothing was.
@@ -129,13 +140,25 @@ impl State {
     }
 }
 
+/// Whether a process is still there, by when it began; where that is not known, its number alone decides.
+fn is_there(pid: u32, then: Option<u64>) -> bool {
+    match (began(pid), then) {
+        (Some(now), Some(then)) => now == then,
+        (now, _) => now.is_some(),
+    }
+}
+
 /// When a process of this machine began, in ticks since its start (proc(5), field 22 of `stat`); none where there is
-/// no such process. Never of a made-up root: processes are not made up.
+/// no such process, or one that has ended and waits for its parent. Never of a made-up root: processes are not made up.
 fn began(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name, field 2, may hold blanks and brackets.
     let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = fields.split_whitespace();
+    if fields.next()? == "Z" {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
 }
 
 /// Whether it is a file of the kernel's, where all settings are.
