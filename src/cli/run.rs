@@ -48,9 +48,15 @@ pub struct RunOptions {
     /// Print the resolved scenario as JSON, and check no more than its file.
     #[arg(long, hide = true, conflicts_with = "dry_run")]
     pub resolve_only: bool,
-    /// Build the plans that its tenants on TensorRT lack, and run nothing.
-    #[arg(long, hide = true, conflicts_with = "dry_run")]
-    pub build_only: bool,
+    /// Build the plans that a tenant on TensorRT lacks, and run nothing.
+    #[arg(
+        long,
+        hide = true,
+        value_name = "TENANT",
+        allow_hyphen_values = true,
+        conflicts_with = "dry_run"
+    )]
+    pub build_only: Option<String>,
     /// Run so many frames of one tenant by itself, as `jetlag counters` does under a profiler.
     #[arg(long, hide = true, value_name = "TENANT=FRAMES", conflicts_with = "dry_run")]
     pub counted: Option<String>,

@@ -217,7 +217,7 @@ pub(super) fn record(
         file,
         limit: None,
         tied: false,
-        build_only: false,
+        build_only: None,
     };
     let (status, said) = match runs::run(&job, stop)? {
         Ended::Interrupted => return Ok(false),

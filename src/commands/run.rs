@@ -63,7 +63,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     if let Some(file) = options
         .junit
         .as_deref()
-        .filter(|_| !options.dry_run && !options.resolve_only && !options.build_only)
+        .filter(|_| !options.dry_run && !options.resolve_only && options.build_only.is_none())
     {
         if options.out.as_deref() == Some(file) || options.html.as_deref() == Some(file) {
             let said = format!(
@@ -91,9 +91,8 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     if options.resolve_only {
         return shown(&scenario, Format::Json);
     }
-    if options.build_only {
-        tenants::build(&scenario).map_err(|found| told(found, options.failure.as_deref()))?;
-        return Ok(Outcome::Done);
+    if let Some(tenant) = &options.build_only {
+        return build_only(&scenario, tenant, options.failure.as_deref());
     }
     if options.dry_run {
         return dry_run(&scenario, &options);
@@ -124,10 +123,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         ..scenario.clone()
     };
     // Before plans are looked for or built, which are for the power mode in force.
-    let mut held = match scenario.power_mode {
-        Some(_) => hold_clocks(&scenario)?,
-        None => None,
-    };
+    let mut held = hold_mode(&scenario)?;
     let (ready, processes) = match scenario.sharing {
         Sharing::Processes => (tenants::All::default(), Some(Processes::start(&measured)?)),
         _ => (all_ready(&measured, options.failure.as_deref())?, None),
@@ -165,11 +161,7 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
             live::Watching::asked(&options),
         ),
     };
-    if let Some(held) = held
-        && let Err(error) = held.give_back()
-    {
-        say(&format!("{error}; try: sudo jetlag clocks restore"));
-    }
+    give_back(held);
     if let Err(error) = ended {
         say(&format!(
             "the data recorded so far is kept: jetlag report {}",
@@ -186,6 +178,17 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     } else {
         outcome
     })
+}
+
+/// `--build-only`: builds the plans that a tenant lacks, under the power mode in which it will run.
+fn build_only(scenario: &Scenario, tenant: &str, told_in: Option<&Path>) -> anyhow::Result<Outcome> {
+    // A signal ends it at once, and the power mode is given back.
+    let _starting = Starting::begin()?;
+    let held = hold_mode(scenario)?;
+    let built = tenants::build(scenario, tenant);
+    give_back(held);
+    built.map_err(|found| told(found, told_in))?;
+    Ok(Outcome::Done)
 }
 
 /// The overrides: `--set`, and what has an option of its own.
@@ -241,6 +244,23 @@ fn told(obstacles: tenants::Obstacles, told_in: Option<&Path>) -> anyhow::Error 
         log::warn!("{}: {error}", file.display());
     }
     WrongUse::because(obstacles).into()
+}
+
+/// Holds the scenario's power mode, with its clocks, where it has one.
+fn hold_mode(scenario: &Scenario) -> anyhow::Result<Option<clocks::Held>> {
+    match scenario.power_mode {
+        Some(_) => hold_clocks(scenario),
+        None => Ok(None),
+    }
+}
+
+/// Gives back clocks and power mode, and says where that fails.
+fn give_back(held: Option<clocks::Held>) {
+    if let Some(held) = held
+        && let Err(error) = held.give_back()
+    {
+        say(&format!("{error}; try: sudo jetlag clocks restore"));
+    }
 }
 
 /// Gives back what a killed run left of the clocks, and holds clocks and power mode as the scenario asks. They are given back when

@@ -39,8 +39,8 @@ pub(super) struct Job<'a> {
     pub(super) limit: Option<Duration>,
     /// Whether the kernel ends it when this process dies.
     pub(super) tied: bool,
-    /// Whether its plans alone are built, and nothing is run.
-    pub(super) build_only: bool,
+    /// The tenant whose plans alone are built, where nothing is run.
+    pub(super) build_only: Option<&'a str>,
 }
 
 /// How a run ended.
@@ -110,8 +110,8 @@ pub(super) fn run(job: &Job<'_>, stop: &AtomicBool) -> anyhow::Result<Ended> {
     command.args(run_of(job.scenario, job.sets));
     command.args(["--quiet", "--format", "json", "--force", "--failure"]);
     command.arg(&failure);
-    if job.build_only {
-        command.arg("--build-only");
+    if let Some(tenant) = job.build_only {
+        command.args(["--build-only", tenant]);
     }
     if let Some(seed) = job.seed {
         command.args(["--set", &format!("seed={seed}")]);

@@ -265,32 +265,33 @@ pub(super) fn unbuilt(tenant: &Tenant) -> Result<Vec<String>, String> {
     }
 }
 
-/// Builds the plans that tenants on TensorRT lack; all that is in the way.
-pub(super) fn build(scenario: &Scenario) -> Result<(), Obstacles> {
-    let mut obstacles = Vec::new();
-    for tenant in &scenario.tenants {
-        if let BackendChoice::TensorRt { build, plans, .. } = &tenant.backend
-            && plans.is_empty()
-            && let Err(problem) = gpu::build(tenant, build)
-        {
-            obstacles.push((Some(tenant.name.clone()), Obstacle::Gpu(problem)));
-        }
+/// Builds the plans that a tenant on TensorRT lacks.
+pub(super) fn build(scenario: &Scenario, name: &str) -> Result<(), Obstacles> {
+    let named = scenario.tenants.iter().find(|tenant| tenant.name == name);
+    if let Some(tenant) = named
+        && let BackendChoice::TensorRt { build, plans, .. } = &tenant.backend
+        && plans.is_empty()
+    {
+        gpu::build(tenant, build)
+            .map_err(|problem| Obstacles(vec![(Some(name.to_owned()), Obstacle::Gpu(problem))]))?;
     }
-    match obstacles.is_empty() {
-        true => Ok(()),
-        false => Err(Obstacles(obstacles)),
-    }
+    Ok(())
 }
 
 /// What a tenant's plans are built of and how, as far as the scenario says; none where none are built for it, or where each run
 /// is to build its own. Equal ones are the same plans.
-pub(super) fn plans_of(tenant: &Tenant) -> Option<String> {
+pub(super) fn plans_of(scenario: &Scenario, tenant: &Tenant) -> Option<String> {
     match &tenant.backend {
         BackendChoice::TensorRt { build, plans, .. }
             if plans.is_empty() && !build.iter().any(|word| word == "--no-cache") =>
         {
             let (detector, made, gpu) = (&tenant.detector, &tenant.made, tenant.gpu.gpu);
-            Some(format!("{detector:?} {made:?} {gpu} {} {build:?}", tenant.depth))
+            // It decides how much of an integrated GPU is on, for which a plan is built.
+            let mode = &scenario.power_mode;
+            Some(format!(
+                "{detector:?} {made:?} {gpu} {} {build:?} {mode:?}",
+                tenant.depth
+            ))
         }
         _ => None,
     }

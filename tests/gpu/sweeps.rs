@@ -6,6 +6,7 @@ use nvidia_doubles::cuda::Control;
 use serde_json::Value;
 
 use super::scene::{DEMO_CAMERA, Scene};
+use crate::common::boards;
 use crate::common::output::{stderr, stdout};
 
 /// The words after `jetlag` of who built each plan in the cache.
@@ -113,4 +114,92 @@ fn a_search_builds_its_plan_once_too() {
     let built = builders(&scene);
     assert_eq!(built.len(), 1);
     assert!(built[0].iter().any(|word| word == "--build-only"), "{built:?}");
+}
+
+#[test]
+fn a_power_mode_has_plans_of_its_own_which_are_built_under_it() {
+    let Some(scene) = Scene::new() else { return };
+    scene.onnx("camera", DEMO_CAMERA);
+    let base = "Scenario(duration: \"900s\", warmup: \"0s\", tenants: [Tenant(name: \"camera\", frames: 2, backend: TensorRt(), \
+                detector: Network(network: \"camera.onnx\"), arrival: Periodic(hz: 100))])";
+    fs::write(scene.path("base.ron"), base).unwrap();
+    let sweep = "Sweep(base: \"base.ron\", axes: [Axis(set: \"power_mode\", values: [0, 1]), Axis(set: \
+                 \"tenants.camera.arrival.hz\", values: [100, 200])])";
+    fs::write(scene.path("s.ron"), sweep).unwrap();
+    // The mode decides which clusters are off, as nvpmodel does.
+    let board = boards::board("agx-orin-r36");
+    let (status, mask) = (
+        board.path().join("var/lib/nvpmodel/status"),
+        board.path().join("sys/devices/gpu.0/tpc_pg_mask"),
+    );
+    fs::create_dir_all(mask.parent().unwrap()).unwrap();
+    fs::write(&mask, "2").unwrap();
+    let script = format!(
+        "printf 'pmode:%04d' \"$2\" > '{}'; echo \"$2\" > '{}'",
+        status.display(),
+        mask.display()
+    );
+    nvidia_doubles::script(&board.path().join("usr/bin/nvpmodel"), &script);
+    let control = Control::default()
+        .integrated()
+        .name("Orin")
+        .variable("JETLAG_ROOT", board.path());
+    let line = ["sweep", "s.ron", "-o", "s", "--format", "json"];
+    let Some(output) = scene.jetlag(&control, &line) else {
+        return;
+    };
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("building plans 2 of 2"), "{said}");
+    let built = builders(&scene);
+    assert_eq!(
+        built.len(),
+        2,
+        "one for each mode, none for the mode in force: {built:?}"
+    );
+    assert!(
+        built
+            .iter()
+            .all(|words| words.iter().any(|word| word == "--build-only")),
+        "no run built any: {built:?}"
+    );
+    assert_eq!(fs::read_to_string(&status).unwrap(), "pmode:0002");
+}
+
+#[test]
+fn plans_that_are_not_built_are_said_so_and_each_tenant_s_are_tried_once() {
+    // Later releases take the precision from the network.
+    let Some(scene) = Scene::of_era('B') else { return };
+    scene.onnx("camera", DEMO_CAMERA);
+    let tenant = |name: &str, build: &str| {
+        format!(
+            "Tenant(name: \"{name}\", frames: 2, backend: TensorRt({build}), detector: Network(network: \"camera.onnx\"), arrival: \
+             Periodic(hz: 100))"
+        )
+    };
+    let int8 = "build: \"--precision int8\"";
+    let base = format!(
+        "Scenario(duration: \"900s\", warmup: \"0s\", tenants: [{}, {}])",
+        tenant("unscaled", int8),
+        tenant("camera", "")
+    );
+    fs::write(scene.path("base.ron"), base).unwrap();
+    let sweep = r#"Sweep(base: "base.ron", axes: [Axis(set: "tenants.camera.backend", values: [
+        "TensorRt()", "TensorRt(build: \"--precision fp16\")", "TensorRt(build: \"--presicion int8\")"])])"#;
+    fs::write(scene.path("s.ron"), sweep).unwrap();
+    let line = ["sweep", "s.ron", "-o", "s", "--format", "json"];
+    let Some(output) = scene.jetlag(&Control::default(), &line) else {
+        return;
+    };
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(said.matches("plans of unscaled: ").count(), 1, "{said}");
+    assert!(said.contains("plans of unscaled: cannot be built: "), "{said}");
+    assert_eq!(said.matches("plans of camera: there after ").count(), 2, "{said}");
+    assert_eq!(
+        said.matches("plans of camera: not built: `build: \"--presicion int8\"`")
+            .count(),
+        1,
+        "{said}"
+    );
 }

@@ -69,12 +69,12 @@ pub(super) fn run(args: &SweepArgs, range: &str) -> anyhow::Result<Outcome> {
     let mut runner = Runner {
         folder,
         scenario: args.target.clone(),
+        plans: Plans::new(&base),
         base,
         seed: scenario.seed,
         limit: limit.map(|limit| Duration::from_nanos(u64::try_from(limit.0).unwrap_or(u64::MAX))),
         cooler: Cooler::new(CoolDown::default(), !args.quiet),
         stop: stop_on_signals()?,
-        plans: Plans::new(),
         says: !args.quiet,
         promises: promises.clone(),
     };

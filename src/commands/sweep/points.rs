@@ -39,12 +39,12 @@ pub(super) fn run(args: &SweepArgs) -> anyhow::Result<Outcome> {
     let runner = Runner {
         folder,
         scenario: sweep.base.clone(),
+        plans: Plans::new(&base),
         base,
         seed: scenario.seed,
         limit: limit.map(|limit| Duration::from_nanos(u64::try_from(limit.0).unwrap_or(u64::MAX))),
         cooler: Cooler::new(sweep.cool_down, !args.quiet),
         stop: stop_on_signals()?,
-        plans: Plans::new(),
         says: !args.quiet,
         promises: Vec::new(),
     };
@@ -173,7 +173,12 @@ fn built<'p>(
     quiet: bool,
 ) -> anyhow::Result<bool> {
     let settings = points.map(|point| point.settings.as_slice());
-    let first = runner.plans.first(&runner.scenario, &runner.base, settings);
+    let first = runner
+        .plans
+        .first(&runner.scenario, &runner.base, settings, &runner.stop);
+    let Some(first) = first else {
+        return Ok(false);
+    };
     for (number, settings) in first.iter().enumerate() {
         if !quiet {
             let shown: Vec<String> = settings.iter().map(ToString::to_string).collect();

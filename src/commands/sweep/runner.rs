@@ -141,7 +141,7 @@ impl Runner {
             file,
             limit: self.limit,
             tied: true,
-            build_only: false,
+            build_only: None,
         };
         let ended = runs::run(&job, &self.stop)?;
         Ok(self.came(ended, file))
