@@ -82,6 +82,9 @@ pub struct RunOptions {
     pub failure: Option<PathBuf>,
 }
 
+/// What options of `--sweep` do not go with. Each says so itself: clap asks for nothing that another argument excludes.
+const NOT_A_SWEEP_S: [&str; 3] = ["scenario", "resume", "fetch"];
+
 /// Arguments of `jetlag deploy`.
 #[derive(Debug, Args)]
 pub struct DeployArgs {
@@ -106,13 +109,13 @@ pub struct DeployArgs {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub sets: Vec<String>,
     /// Time that a run of the sweep may take, as its `limit`.
-    #[arg(long, value_name = "DURATION", requires = "sweep")]
+    #[arg(long, value_name = "DURATION", requires = "sweep", conflicts_with_all = NOT_A_SWEEP_S)]
     pub limit: Option<String>,
     /// Start the sweep also where it is many runs or takes long.
-    #[arg(short, long, requires = "sweep")]
+    #[arg(short, long, requires = "sweep", conflicts_with_all = NOT_A_SWEEP_S)]
     pub yes: bool,
     /// Go on with a sweep that was begun with another version of its file: points of both keep their runs.
-    #[arg(long, requires = "sweep")]
+    #[arg(long, requires = "sweep", conflicts_with_all = NOT_A_SWEEP_S)]
     pub extend: bool,
     /// The jetlag binary for the board [default: the one that scripts/cross.sh built, or this one if the board matches].
     #[arg(long, value_name = "FILE")]

@@ -5,6 +5,7 @@
 #   runs/NAME/  one run: NAME.mcap, log, summary, pid, stop (it is to end), exit (its code, once it has ended), fetched; of a
 #               sweep: sweep (its folder's name)
 #   sweeps/NAME/  the results of a sweep, which stay      sweeps/NAME.go  its command
+#   sweeps/NAME.go.asked  another command for it, until jetlag has taken or refused it
 #   last  the name of the last run      starting.BOOT.N  who starts one
 verb=$1
 folder=$2
@@ -80,6 +81,7 @@ room() {
 # Gives up starting a run, and leaves no trace of it.
 give_up() { # SENTENCE
   cd "$folder" && rm -rf -- "$run"
+  [ -z "$asked" ] || rm -f -- "$asked"
   if [ -z "$before" ]; then
     rm -f last
   elif [ "$(cat last)" != "$before" ]; then
@@ -128,6 +130,7 @@ case $verb in
       exit 75
     fi
     before=$(cat "$folder/last" 2>/dev/null)
+    asked=
     # Somebody else's may have begun since this one looked.
     if [ -n "$before" ] && [ "$(state "$before")" = running ]; then
       say "busy $before"
@@ -141,12 +144,24 @@ case $verb in
     room || full
     : >log
     command=$4
+    settle=
     if [ -n "$5" ]; then
       mkdir -p "$folder/sweeps" && say "$5" >sweep || full
       order=$folder/sweeps/$5.go
-      [ -z "$4" ] || { say "exec $4" >"$order.new" && mv "$order.new" "$order"; } || full
+      if [ -n "$4" ]; then
+        # One whose run was cut off was not refused.
+        [ ! -s "$order.asked" ] || mv "$order.asked" "$order"
+        { say "exec $4" >"$order.new" && mv "$order.new" "$order.asked"; } || full
+        asked=$order.asked
+      fi
+      [ ! -s "$order.asked" ] || order=$order.asked
       [ -s "$order" ] || give_up "the command of the sweep $5 is gone; start it with --sweep"
       command='sh "$order"'
+      # 2: jetlag refused it; what it took before stays the sweep's command.
+      settle='accepted=${order%.asked}
+        if [ "$order" != "$accepted" ]; then
+          if [ "$code" = 2 ] && [ -s "$accepted" ]; then rm -f -- "$order"; else mv -- "$order" "$accepted"; fi
+        fi;'
       export order
     fi
     {
@@ -165,7 +180,7 @@ case $verb in
     # Nothing runs that cannot be found again: its name and its keeper are written first.
     { say "$1" >"$folder/last.new" && mv "$folder/last.new" "$folder/last"; } || full
     # A session of its own: what becomes of the connection is nothing to it. A code that was not written whole is no code.
-    setsid sh -c "echo \$\$ >keeper && { $how; echo \$? >exit.new && mv exit.new exit; }" </dev/null >/dev/null 2>&1 &
+    setsid sh -c "echo \$\$ >keeper && { $how; code=\$?; $settle echo \$code >exit.new && mv exit.new exit; }" </dev/null >/dev/null 2>&1 &
     rounds=0
     while [ ! -s keeper ]; do
       if [ "$rounds" -ge 200 ]; then

@@ -77,22 +77,23 @@ pub fn fetch(
         .collect();
     remove_left(out, &jobs);
     let kept = there.len() - jobs.len();
-    let bytes = jobs.iter().map(|job| job.facts.bytes - job.offset).sum();
-    if bytes > at_most.0 {
+    // The board states the sizes: a sum that does not fit is too much as well.
+    let Some(bytes) = together(&jobs).filter(|bytes| *bytes <= at_most.0) else {
         return Err(DeployError::Refused {
             host: host.name().to_owned(),
             why: UnpackError::TooMuch(at_most).to_string(),
         });
-    }
+    };
     let fetched = Fetched {
         files: jobs.len(),
         bytes: Bytes(bytes),
         kept,
     };
+    let mut left = at_most;
     // The journal first, and alone: it tells whose results lie here.
     if let Some(place) = jobs.iter().position(|job| job.name == JOURNAL) {
         let journal = jobs.remove(place);
-        send(host, folder, sweep, std::slice::from_ref(&journal), at_most)?;
+        send(host, folder, sweep, std::slice::from_ref(&journal), &mut left)?;
         if !goes_on(&journal.to, &journal.part).map_err(|error| not_read(&journal.to, &error))? {
             let _ = fs::remove_file(&journal.part);
             return Err(DeployError::File {
@@ -104,7 +105,7 @@ pub fn fetch(
         fs::rename(&journal.part, &journal.to).map_err(|error| not_read(&journal.to, &error))?;
     }
     for some in jobs.chunks(AT_ONCE) {
-        send(host, folder, sweep, some, at_most)?;
+        send(host, folder, sweep, some, &mut left)?;
     }
     Ok(Some(fetched))
 }
@@ -142,7 +143,17 @@ impl Job {
     }
 }
 
-fn send(host: &Host, folder: &str, sweep: &str, jobs: &[Job], at_most: Bytes) -> Result<(), DeployError> {
+/// What is still to be sent of some files; none where it is more than can be counted.
+fn together(jobs: &[Job]) -> Option<u64> {
+    jobs.iter()
+        .map(|job| job.facts.bytes - job.offset)
+        .try_fold(0, u64::checked_add)
+}
+
+/// Brings some files, and takes what they are from `left`: what was agreed on is for all calls together.
+fn send(host: &Host, folder: &str, sweep: &str, jobs: &[Job], left: &mut Bytes) -> Result<(), DeployError> {
+    let at_most = *left;
+    left.0 = left.0.saturating_sub(together(jobs).unwrap_or(u64::MAX));
     let offsets: Vec<String> = jobs.iter().map(|job| job.offset.to_string()).collect();
     let mut words = vec!["send", folder, sweep];
     words.extend(

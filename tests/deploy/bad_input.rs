@@ -203,3 +203,18 @@ fn there_is_nothing_to_fetch_where_nothing_ran() {
         &["there is no run on localhost", "jetlag deploy localhost SCENARIO"],
     );
 }
+
+#[test]
+fn options_of_a_sweep_are_refused_where_they_would_do_nothing() {
+    for given in ["s.ron", "--resume", "--fetch"] {
+        for option in [&["--limit", "3s"][..], &["--yes"], &["--extend"]] {
+            let output = Command::new(env!("CARGO_BIN_EXE_jetlag"))
+                .args(["deploy", "no-such-board.invalid"])
+                .arg(given)
+                .args(option)
+                .output()
+                .unwrap();
+            assert_refused(&output, 2, &[option[0]]);
+        }
+    }
+}

@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use crate::common::output::stderr;
+use crate::common::output::{assert_refused, stderr};
 
 /// Answers like a board whose last run is called what `$NAME` says, and sends what `$ARCHIVE` makes.
 /// At the verb `$HANGS_AT` it says nothing more, at `$BREAKS_AT` the connection is lost.
@@ -559,4 +559,63 @@ fn a_board_s_results_stay_within_their_folder() {
         assert_eq!(fs::read_to_string(out.join("journal.jsonl")).unwrap(), journal);
     }
     board.assert_kept();
+}
+
+#[test]
+fn sizes_whose_sum_no_number_holds_are_too_much() {
+    let board = Hostile::new();
+    let half = 1_u64 << 63;
+    let results = format!("printf '5.0 {half} journal.jsonl\\0005.0 {half} runs/a.mcap\\000'");
+    let mut command = board.fetch("r", "");
+    command
+        .env("SWEEP", "s")
+        .env("RESULTS", results)
+        .env("SEND", format!("echo '5.0 {half}'; cat /dev/zero"));
+    let output = command.output().unwrap();
+    assert_refused(&output, 1, &["raise the limit with --at-most"]);
+    let kept = below(&board.path("out"));
+    assert!(
+        !kept
+            .iter()
+            .any(|path| path.extension().is_some_and(|ending| ending == "part")),
+        "{kept:?}"
+    );
+}
+
+#[test]
+fn what_a_board_refuses_brings_no_other_sweep_s_results() {
+    let board = Hostile::new();
+    fs::write(
+        board.path("base.ron"),
+        "(tenants: [(name: \"a\", backend: Null)])",
+    )
+    .unwrap();
+    let sweep = r#"Sweep(base: "base.ron", axes: [Axis(set: "duration", values: ["1s"])])"#;
+    fs::write(board.path("s.ron"), sweep).unwrap();
+    fs::write(board.path("state"), "ended 2\n").unwrap();
+    fs::write(board.path("journal"), journal()).unwrap();
+    let length = journal().len();
+    let refused = board
+        .deploy(&[
+            "--sweep",
+            "s.ron",
+            "--no-doctor",
+            "--binary",
+            "/bin/true",
+            "--quiet",
+        ])
+        .env("RESULTS", format!("printf '5.0 {length} journal.jsonl\\000'"))
+        .env("SEND", format!("echo '5.0 {length}'; cat \"$HERE/journal\""))
+        .env(
+            "ARCHIVE",
+            "cd $(mktemp -d) && echo 'error: begun with another sweep' >log && tar -c ./log",
+        )
+        .output()
+        .unwrap();
+    assert_refused(
+        &refused,
+        2,
+        &["could not begin with the sweep: begun with another sweep"],
+    );
+    assert!(!board.path("out/journal.jsonl").exists());
 }

@@ -193,7 +193,34 @@ fn a_sweep_whose_link_is_cut_is_found_running_and_has_the_table_of_one_here() {
             "name another folder with -o",
         ],
     );
+    assert!(!stderr(&changed).contains("copied"), "{}", stderr(&changed));
     assert_eq!(runs_of(&swept.board.path("out")), 8);
+
+    // Another project's sweep of the same name is told before anything is copied or fetched; the first can still be gone on with.
+    let command = || fs::read_to_string(swept.board.path("board/jetlag/sweeps/out.go")).unwrap();
+    let before = command();
+    let project = swept.board.path("project");
+    fs::create_dir(&project).unwrap();
+    fs::write(project.join("base.ron"), BASE.replace("30", "32")).unwrap();
+    fs::write(project.join("s.ron"), SWEEP).unwrap();
+    let mut other = swept
+        .board
+        .deploy_into(&["--sweep", "s.ron", "--no-doctor"], Path::new("runs/out"));
+    let other = other.current_dir(&project).output().unwrap();
+    assert_refused(
+        &other,
+        2,
+        &[
+            "out on localhost was begun with another sweep",
+            "the base has changed",
+            "name another folder with -o",
+        ],
+    );
+    assert!(!stderr(&other).contains("copied"), "{}", stderr(&other));
+    assert!(!project.join("runs/out").exists());
+    assert_eq!(command(), before);
+    let resumed = swept.deploy(&["--resume", "--quiet"]);
+    assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
 }
 
 #[test]

@@ -161,6 +161,11 @@ pub(super) fn start<'a>(
         say(&format!("the sweep {} is under way there ({name})", results.name));
         return Ok((RemoteRun::named(host, &board.folder, name), results));
     }
+    // Another folder's sweep may have this name there. Nothing is copied and no command replaced then.
+    if let Some(begun) = &begun {
+        let place = format!("{} on {}", results.name, args.host);
+        sweep::go_on(&place, begun, (&asked.header, &asked.points), args.extend)?;
+    }
     if !args.yes && begun.is_none() {
         asked.ask()?;
     }
@@ -283,7 +288,20 @@ pub(super) fn finish(
 ) -> anyhow::Result<Outcome> {
     results.hold()?;
     let state = follow(args, run, stop, there)?;
-    let fetched = results::fetch(host, &board.folder, &results.name, &results.out, at_most(args))?;
+    // What the board refused may be because of another sweep of this name, which is not this folder's.
+    let is_ours = match (state, &results.asked) {
+        (State::Ended(2), Some(asked)) => {
+            let points = asked.plan.points().unwrap_or_default();
+            begun(host, board, results)?.is_some_and(|begun| {
+                sweep::go_on(&results.name, &begun, (asked, &points), args.extend).is_ok()
+            })
+        }
+        _ => true,
+    };
+    let fetched = match is_ours {
+        true => results::fetch(host, &board.folder, &results.name, &results.out, at_most(args))?,
+        false => None,
+    };
     let Some(fetched) = fetched else {
         let work = tempfile::tempdir()?;
         let brought = run.bring(work.path(), at_most(args))?;

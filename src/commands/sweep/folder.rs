@@ -51,14 +51,9 @@ impl Folder {
         match &begun.header {
             None => journal.append(&Entry::Sweep(header.clone()))?,
             Some(before) => {
-                // A search has no points but those that it tries.
-                let earlier = match before.knee {
-                    Some(_) => Vec::new(),
-                    None => before.plan.points().unwrap_or_default(),
-                };
-                let difference = Difference::between(before, &earlier, header, points);
-                if !difference.is_none() {
-                    go_on(path, &difference, extend)?;
+                let place = path.display().to_string();
+                if let Some(difference) = go_on(&place, before, (header, points), extend)? {
+                    say(&format!("going on with a changed sweep: {difference}"));
                     journal.append(&Entry::Sweep(header.clone()))?;
                 }
             }
@@ -107,19 +102,34 @@ pub(in crate::commands) fn begun(path: &Path) -> Option<Header> {
     Folder::read(path).ok().map(|(header, _)| header)
 }
 
-/// Whether a changed sweep goes on where another was begun.
-fn go_on(path: &Path, difference: &Difference, extend: bool) -> Result<(), WrongUse> {
+/// Whether a sweep goes on at the place where `begun` was, and with what difference; none where nothing differs.
+///
+/// # Errors
+/// Its runs are not of this sweep, or it was not asked to extend what is there.
+pub(in crate::commands) fn go_on(
+    place: &str,
+    begun: &Header,
+    (asked, points): (&Header, &[Point]),
+    extend: bool,
+) -> Result<Option<Difference>, WrongUse> {
+    // A search has no points but those that it tries.
+    let earlier = match begun.knee {
+        Some(_) => Vec::new(),
+        None => begun.plan.points().unwrap_or_default(),
+    };
+    let difference = Difference::between(begun, &earlier, asked, points);
+    if difference.is_none() {
+        return Ok(None);
+    }
     if extend && difference.keeps_runs() {
-        say(&format!("going on with a changed sweep: {difference}"));
-        return Ok(());
+        return Ok(Some(difference));
     }
     let advice = match difference.keeps_runs() {
         true => "--extend goes on, and points of both keep their runs; or name another folder with -o",
         false => "its runs are not of this sweep: name another folder with -o, or restore what has changed",
     };
     Err(WrongUse(format!(
-        "{} was begun with another sweep:\n       {difference}\n       {advice}",
-        path.display()
+        "{place} was begun with another sweep:\n       {difference}\n       {advice}"
     )))
 }
 

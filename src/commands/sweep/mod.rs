@@ -32,7 +32,7 @@ pub(super) use finished::show;
 pub(super) use finished::table;
 #[cfg(feature = "models")]
 pub(super) use folder::JOURNAL;
-pub(super) use folder::{begun, hold};
+pub(super) use folder::{begun, go_on, hold};
 
 use super::outcome::{Outcome, WrongUse};
 use super::words::there;

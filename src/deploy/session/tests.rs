@@ -246,3 +246,41 @@ fn every_character_of_an_argument_arrives_whatever_shell_the_board_has() {
         assert!(!board.path().join("runs/r/owned").exists() && !Path::new("owned").exists());
     }
 }
+
+#[test]
+fn a_command_that_jetlag_refuses_does_not_replace_the_sweep_s() {
+    for board in BoardShell::each() {
+        let swept = |run: &str, command: &str| {
+            let started = board
+                .call("start", &[run, "0", "0", command, "s"])
+                .output()
+                .unwrap();
+            assert!(started.status.success(), "{:?}: {started:?}", board.shell);
+            let ended = board.wait_for_end(run);
+            let said = fs::read_to_string(board.path().join("runs").join(run).join("summary"));
+            (ended, said.unwrap())
+        };
+        let words = |text: &str| ["sh", "-c", text].map(shell::quoted).join(" ");
+        let (refused, taken) = (Some(State::Ended(2)), Some(State::Ended(0)));
+        assert_eq!(swept("a", &words("echo first")), (taken, "first\n".to_owned()));
+        assert_eq!(
+            swept("b", &words("echo other; exit 2")),
+            (refused, "other\n".to_owned())
+        );
+        assert_eq!(swept("c", ""), (taken, "first\n".to_owned()));
+        // One that was cut off was not refused: it goes on.
+        let keeper = board.path().join("runs/d/keeper");
+        let cut = words(&format!(
+            "echo longer; [ -e ../../cut ] || {{ >../../cut; kill -9 $(cat {}); }}",
+            shell::quoted(&keeper.display().to_string())
+        ));
+        assert_eq!(swept("d", &cut), (Some(State::Cut), "longer\n".to_owned()));
+        assert_eq!(swept("e", ""), (taken, "longer\n".to_owned()));
+        assert_eq!(
+            swept("f", &words("echo other; exit 2")),
+            (refused, "other\n".to_owned())
+        );
+        assert_eq!(swept("g", ""), (taken, "longer\n".to_owned()));
+        assert!(!board.path().join("sweeps/s.go.asked").exists());
+    }
+}
