@@ -7,8 +7,8 @@
 //! `jetlag-range`, shown as [`range`] and [`trace`]. The synthetic world is `jetlag-world`, shown in [`source`].
 //! docs/architecture.md has the map and the reasons; the import rules are:
 //!
-//! - [`record`], [`units`], [`files`], [`nearest`], [`shell`], [`clock`], [`shown`] and [`built`] ← everyone; [`tensor`] and [`device_step`]
-//!   import nothing
+//! - [`record`], [`units`], [`files`], [`nearest`], [`shell`], [`clock`], [`shown`], [`whole`] and [`built`] ← everyone; [`tensor`] and
+//!   [`device_step`] import nothing
 //! - [`written`] ← record's units and nearest; [`scenario`] ← record, written; [`engine`], [`source`] ← record; `gpu` (a feature) ← clock, tensor, device_step
 //! - [`detector`] ← written, scenario's made inputs, tensor, device_step, backend's `Program`, engine's network facts, source's `Frame`
 //! - [`backend`] ← engine, tensor, clock, gpu, device_step; only `backend/tensorrt` sees the crate `tensorrt-dyn`, and only
@@ -48,6 +48,7 @@ pub mod sweep;
 pub mod telemetry;
 pub mod tenant;
 pub mod tensor;
+pub mod whole;
 pub mod written;
 
 pub use jetlag_board as board;

@@ -157,7 +157,7 @@ fn files_are_named_by_their_levels_and_equal_seeds_give_equal_files() {
     let path = folder.path();
     let said = made(
         &[
-            CAMERA, "--prune", "5..25,60", "--step", "10", "--seed", "7", "-o", "a",
+            CAMERA, "--prune", "5..20,60", "--step", "10", "--seed", "7", "-o", "a",
         ],
         path,
     );
@@ -175,7 +175,7 @@ fn files_are_named_by_their_levels_and_equal_seeds_give_equal_files() {
         [
             "a/camera_random_05.onnx",
             "a/camera_random_15.onnx",
-            "a/camera_random_25.onnx",
+            "a/camera_random_20.onnx",
             "a/camera_random_60.onnx"
         ]
     );
@@ -249,19 +249,40 @@ fn a_folder_with_something_else_in_it_is_left_alone() {
 fn a_full_disk_leaves_no_half_of_a_network() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path();
-    std::fs::create_dir(path.join("v")).unwrap();
-    std::os::unix::fs::symlink("/dev/full", path.join("v/camera_random_50.onnx.part")).unwrap();
-    let output = run(&["data", "variants", CAMERA, "--prune", "40,50", "-o", "v"], path);
+    // A limit on file sizes fails the write as a full disk does; the signal that comes with it is ignored.
+    let command = format!(
+        "trap '' XFSZ; ulimit -f 1; exec {} data variants {CAMERA} --prune 40,50 -o v",
+        env!("CARGO_BIN_EXE_jetlag")
+    );
+    let output = Command::new("bash")
+        .args(["-c", &command])
+        .current_dir(path)
+        .output()
+        .unwrap();
     assert_refused(
         &output,
         1,
-        &["cannot write v/camera_random_50.onnx", "No space left"],
+        &["cannot write v/camera_random_40.onnx", "File too large"],
     );
-    let left: Vec<_> = std::fs::read_dir(path.join("v"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
-    assert_eq!(left, ["camera_random_40.onnx"]);
+    assert_eq!(std::fs::read_dir(path.join("v")).unwrap().count(), 0);
+}
+
+#[test]
+fn nothing_is_written_through_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::create_dir(path.join("v")).unwrap();
+    std::fs::write(path.join("mine"), "precious").unwrap();
+    for name in ["camera_random_50.onnx", "camera_random_50.onnx.part"] {
+        let link = path.join("v").join(name);
+        std::os::unix::fs::symlink(path.join("mine"), &link).unwrap();
+        run(
+            &["data", "variants", CAMERA, "--prune", "50", "-o", "v", "--force"],
+            path,
+        );
+        assert_eq!(std::fs::read(path.join("mine")).unwrap(), b"precious", "{name}");
+        std::fs::remove_file(link).unwrap();
+    }
 }
 
 #[test]

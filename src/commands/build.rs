@@ -33,6 +33,7 @@ use crate::files;
 use crate::gpu;
 use crate::show::plan::{self as show, Finished};
 use crate::shown::shown;
+use crate::whole::write_whole;
 use jobs::{Job, jobs, options, plan_name};
 
 pub(super) use jobs::Input;
@@ -297,7 +298,7 @@ impl Session<'_> {
         })?;
         if let (Some(file), Some(bytes)) = (timings, &built.timing_cache) {
             let folder = file.parent().unwrap_or(Path::new("."));
-            let kept = std::fs::create_dir_all(folder).and_then(|()| cache::write_whole(&file, bytes));
+            let kept = std::fs::create_dir_all(folder).and_then(|()| write_whole(&file, bytes));
             // Only time is lost without it.
             if let Err(error) = kept {
                 log::warn!("the timing cache {} cannot be saved: {error}", file.display());

@@ -15,7 +15,7 @@ use super::manifest::{self, ManifestError, PlanManifest};
 use crate::files;
 use key::KEY_DIGITS;
 pub use key::PlanKey;
-pub use whole::{write_plan, write_whole};
+pub use whole::write_plan;
 
 /// A file that is written is renamed within moments; what is older was left by a builder that was cut off.
 const UNFINISHED: std::time::Duration = std::time::Duration::from_secs(60);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::engine::cache;
 use crate::files;
 use crate::gpu::{Gpu, GpuError, KernelSource, Module, Nvrtc, NvrtcError};
+use crate::whole::write_whole;
 
 /// Length of the hash before the code.
 const HASH_BYTES: usize = 32;
@@ -66,7 +67,7 @@ fn file_name(nvrtc: &Nvrtc, source: KernelSource, capability: u16) -> Result<Pat
 fn keep(path: &Path, code: &[u8]) -> std::io::Result<()> {
     let mut content = blake3::hash(code).as_bytes().to_vec();
     content.extend_from_slice(code);
-    cache::write_whole(path, &content)
+    write_whole(path, &content)
 }
 
 /// The code in a file, if it is there and whole.

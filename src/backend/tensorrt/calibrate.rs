@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tensorrt_dyn::Calibrator;
 
-use crate::engine::cache::write_whole;
 use crate::files;
 use crate::gpu::{GpuError, Uploads};
+use crate::whole::write_whole;
 
 /// Why there is no further frame, or none on the device.
 pub type FrameError = Box<dyn std::error::Error + Send + Sync>;

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -19,6 +18,7 @@ use crate::commands::{report, work};
 use crate::files;
 use crate::report::table::{Align, Grid, Ink};
 use crate::units::Bytes;
+use crate::whole::{UNFINISHED, write_whole};
 
 /// Protobuf's own limit, and so that of a network with its weights in one file.
 const LARGEST: Bytes = Bytes(2 << 30);
@@ -70,12 +70,16 @@ pub(in crate::commands) fn make(args: &VariantsArgs) -> anyhow::Result<Outcome> 
     fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
     let mut variants = Vec::with_capacity(levels.len());
     for level in levels {
-        let made = pruner.variant(&order, level).map_err(|error| match error {
-            PruneError::Unsound { .. } => anyhow::anyhow!("{}: {error}", args.network.display()),
-            error => of_network(&error).into(),
+        let made = pruner.variant(&order, level).map_err(|error| {
+            match (&error, failed(&error, level, &variants, &args.out)) {
+                (PruneError::Unsound { .. }, said) => {
+                    anyhow::anyhow!("{}: {said}", args.network.display())
+                }
+                (_, said) => of_network(&said).into(),
+            }
         })?;
         let file = args.out.join(names.name(level));
-        write(&file, &made.bytes)?;
+        write_whole(&file, &made.bytes).with_context(|| format!("cannot write {}", file.display()))?;
         variants.push(Written {
             file,
             counts: made.counts,
@@ -95,10 +99,26 @@ pub(in crate::commands) fn make(args: &VariantsArgs) -> anyhow::Result<Outcome> 
     Ok(Outcome::Done)
 }
 
-/// All levels once, the smallest first.
+/// All levels once, the smallest first; of a range both ends, wherever its steps lead.
 fn levels(ranges: &[Levels], step: u8) -> BTreeSet<u8> {
-    let of_range = |range: &Levels| (range.from..=range.to).step_by(usize::from(step.max(1)));
+    let of_range = |range: &Levels| {
+        let steps = (range.from..=range.to).step_by(usize::from(step.max(1)));
+        steps.chain([range.to])
+    };
     ranges.iter().flat_map(of_range).collect()
+}
+
+/// What is wrong at a level, and what was written before.
+fn failed(error: &PruneError, level: u8, before: &[Written], out: &Path) -> String {
+    let written = match before.len() {
+        0 => "nothing was written".to_owned(),
+        1 => format!("1 network was written to {} before and is whole", out.display()),
+        count => format!(
+            "{count} networks were written to {} before and are whole",
+            out.display()
+        ),
+    };
+    format!("at {level} %: {error}; {written}")
 }
 
 /// What the files are called: `net_random_05.onnx`, so that they stand in the order of their levels.
@@ -131,7 +151,10 @@ impl Names {
 
     /// A variant of this network, at any level and in any mode, whole or half written.
     fn is_variant(&self, name: &str) -> bool {
-        let name = name.strip_suffix(".part").unwrap_or(name);
+        let whole = name
+            .strip_suffix(UNFINISHED)
+            .and_then(|name| name.rsplit_once('.'));
+        let name = whole.map_or(name, |(name, _)| name);
         let rest = name
             .strip_prefix(&*self.stem)
             .and_then(|rest| rest.strip_suffix(".onnx"));
@@ -166,21 +189,6 @@ impl Names {
         }
         Ok(())
     }
-}
-
-/// Writes a file whole or not at all.
-fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let part = path.with_extension("onnx.part");
-    let written = fs::File::create(&part).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&part, path)
-    });
-    written.map_err(|error| {
-        // What was written is no network.
-        let _ = fs::remove_file(&part);
-        anyhow::Error::new(error).context(format!("cannot write {}", path.display()))
-    })
 }
 
 /// A file's own name.
@@ -255,4 +263,70 @@ fn text(made: &Made, out: &Path) -> String {
         out.display()
     ));
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_both_its_ends_wherever_its_steps_lead() {
+        let of = |text: &str, step: u8| {
+            let ranges: Vec<Levels> = text.split(',').map(|range| range.parse().unwrap()).collect();
+            levels(&ranges, step).into_iter().collect::<Vec<u8>>()
+        };
+        assert_eq!(of("5..90", 15), [5, 20, 35, 50, 65, 80, 90]);
+        assert_eq!(of("5..20,60,5..5", 5), [5, 10, 15, 20, 60]);
+        assert_eq!(of("1..99", 98), [1, 99]);
+    }
+
+    #[test]
+    fn a_level_that_fails_is_told_with_what_was_written_before() {
+        let error = PruneError::Level { level: 0 };
+        let counts = |asked_percent| {
+            let change = jetlag_work::prune::Change { before: 2, after: 1 };
+            Counts {
+                asked_percent,
+                reached_percent: 50.0,
+                reached_of_free_percent: 50.0,
+                channels: change,
+                params: change,
+                macs: change,
+            }
+        };
+        let written = [5, 20].map(|level| Written {
+            file: PathBuf::from(format!("v/{level}.onnx")),
+            counts: counts(level),
+        });
+        let said = |count: usize| failed(&error, 35, &written[..count], Path::new("v"));
+        assert!(said(0).starts_with("at 35 %: 0 % is no level"), "{}", said(0));
+        assert!(said(0).ends_with("; nothing was written"), "{}", said(0));
+        assert!(
+            said(1).ends_with("; 1 network was written to v before and is whole"),
+            "{}",
+            said(1)
+        );
+        assert!(
+            said(2).ends_with("; 2 networks were written to v before and are whole"),
+            "{}",
+            said(2)
+        );
+    }
+
+    #[test]
+    fn what_a_killed_command_left_is_taken_for_a_variant() {
+        let names = Names {
+            stem: "net".to_owned(),
+            mode: "l1",
+        };
+        for (name, wanted) in [
+            ("net_l1_05.onnx", true),
+            ("net_random_50.onnx.0123456789abcdef.unfinished", true),
+            ("net_random_50.onnx.part", false),
+            ("other_l1_05.onnx.01.unfinished", false),
+            ("notes.unfinished", false),
+        ] {
+            assert_eq!(names.is_variant(name), wanted, "{name}");
+        }
+    }
 }

@@ -9,6 +9,21 @@ pub enum PruneError {
     /// The network cannot be read, contradicts itself, or lacks sizes.
     #[error(transparent)]
     Work(#[from] WorkError),
+    /// A first dimension that was taken as 1 may be the reason that shapes do not fit.
+    #[error(
+        "node `{node}` ({operator}) cannot work on its inputs: {problem}; what the network leaves open was taken as 1: give its size with {}",
+        .options.join(" ")
+    )]
+    Assumed {
+        /// The node's name, or its first output.
+        node: String,
+        /// The operator.
+        operator: String,
+        /// What does not fit.
+        problem: String,
+        /// The options that give the sizes.
+        options: Vec<String>,
+    },
     /// Weights beside the file.
     #[error(
         "the weight `{tensor}` lies in another file; save the network with its weights in one file (onnx.save_model with save_as_external_data=False)"
@@ -36,7 +51,7 @@ pub enum PruneError {
     },
     /// What came out is not what should have.
     #[error(
-        "with fewer channels, the tensor `{tensor}` would be {found} and not {expected}: something depends on channels in a way that is not understood; nothing is written"
+        "with fewer channels, the tensor `{tensor}` would be {found} and not {expected}: something depends on channels in a way that is not understood"
     )]
     Unsound {
         /// The tensor.

@@ -159,6 +159,18 @@ pub(super) fn changes(graph: &Graph, walk: &Walk, structure: &Structure, choice:
         };
         changes.nodes.entry(edit.node.clone()).or_default().push(replaced);
     }
+    // A node goes with all that it makes, so it stays where any of that is taken.
+    for node in graph.main.nodes.iter().filter(|node| node.outputs.len() > 1) {
+        let is_unused = |name: &String| uses.get(&**name).is_none_or(|count| *count == 0);
+        let all = node.outputs.iter().filter(|name| !name.is_empty());
+        match all.clone().all(is_unused) {
+            true if all.clone().any(|name| changes.dropped.contains(name)) => {
+                changes.dropped.extend(all.cloned());
+            }
+            true => {}
+            false => changes.dropped.retain(|name| !node.outputs.contains(name)),
+        }
+    }
     changes
 }
 

@@ -46,6 +46,7 @@ pub use error::PruneError;
 use flow::{Along, Flow, Layer, held};
 use params::Params;
 
+use crate::error::WorkError;
 use crate::given::{Given, resolve};
 use crate::graph::{Dim, Graph};
 use crate::walk::{Walk, walk};
@@ -139,16 +140,16 @@ pub struct LeftWhole {
 }
 
 impl Pruner {
-    /// Reads a network and follows its channels. Its first dimension, if open, is taken as 1, since nothing depends on it; `given`
-    /// has the sizes of all others.
+    /// Reads a network and follows its channels. Its first dimension, if open and of a name that stands nowhere else, is taken as 1:
+    /// it is mostly the batch, on which nothing depends. `given` has the sizes of all others.
     ///
     /// # Errors
-    /// No whole ONNX network, or one that contradicts itself; sizes that are missing; weights in another file; no filters that
-    /// could go, with the reason.
+    /// No whole ONNX network, or one that contradicts itself, by itself or with a 1 for its first dimension; sizes that are missing;
+    /// weights in another file; no filters that could go, with the reason.
     pub fn new(bytes: Vec<u8>, given: &Given) -> Result<Pruner, PruneError> {
         let graph = Graph::from_bytes(&bytes)?;
-        let given = with_batch(&graph, given);
-        let walk = walk(&graph, &resolve(&graph, &given, false)?)?;
+        let (given, assumed) = with_batch(&graph, given);
+        let walk = walk(&graph, &resolve(&graph, &given, false)?).map_err(|error| blamed(error, assumed))?;
         let totals = work(&graph, &given, &Options::default())?.totals;
         let stored = made::stored(&bytes)?;
         let is_stored = |name: &str| stored.contains(name);
@@ -163,7 +164,7 @@ impl Pruner {
         pruner.has_filters()?;
         // Shapes that are computed when the network runs mostly follow the tensors that they are of. Whether they do is tried, and
         // where they do not, whatever depends on them stays.
-        if let Err(PruneError::Unsound { .. }) = pruner.tried() {
+        if pruner.tried().is_err() {
             pruner.structure = Structure::of(&pruner.graph, &pruner.walk, &is_stored, false);
             pruner.has_filters()?;
             pruner.tried()?;
@@ -297,17 +298,24 @@ impl Structure {
     }
 }
 
-/// Inputs whose first dimension is open get a 1 there.
-fn with_batch(graph: &Graph, given: &Given) -> Given {
-    let mut given = given.clone();
-    for input in graph.inputs() {
+/// Inputs whose first dimension is open get a 1 there; and the options that would give another.
+fn with_batch(graph: &Graph, given: &Given) -> (Given, Vec<String>) {
+    let (mut given, mut assumed) = (given.clone(), Vec::new());
+    let inputs = graph.inputs();
+    // A name that also stands at another place is no batch.
+    let later = inputs.iter().filter_map(|input| input.shape.as_deref()?.get(1..));
+    let later: Vec<&Dim> = later.flatten().collect();
+    for input in &inputs {
         let Some([first, rest @ ..]) = input.shape.as_deref() else {
             continue;
         };
         match first {
-            _ if given.shapes.contains_key(&input.name) => {}
+            _ if given.shapes.contains_key(&input.name) || *first != Dim::Open && later.contains(&first) => {}
             Dim::Named(name) => {
-                given.dims.entry(name.clone()).or_insert(1);
+                if !given.dims.contains_key(name) {
+                    given.dims.insert(name.clone(), 1);
+                    assumed.push(format!("--dim {name}=SIZE"));
+                }
             }
             Dim::Open => {
                 let size = |dim: &Dim| match dim {
@@ -316,6 +324,8 @@ fn with_batch(graph: &Graph, given: &Given) -> Given {
                     Dim::Open => None,
                 };
                 if let Some(rest) = rest.iter().map(size).collect::<Option<Vec<u64>>>() {
+                    let sizes: String = rest.iter().map(|size| format!("x{size}")).collect();
+                    assumed.push(format!("--shape {}:SIZE{sizes}", input.name));
                     let shape = std::iter::once(1).chain(rest).collect();
                     given.shapes.insert(input.name.clone(), shape);
                 }
@@ -323,5 +333,22 @@ fn with_batch(graph: &Graph, given: &Given) -> Given {
             Dim::Fixed(_) => {}
         }
     }
-    given
+    (given, assumed)
+}
+
+/// A contradiction may be that of the sizes that were assumed.
+fn blamed(error: WorkError, assumed: Vec<String>) -> PruneError {
+    match error {
+        WorkError::Contradiction {
+            node,
+            operator,
+            problem,
+        } if !assumed.is_empty() => PruneError::Assumed {
+            node,
+            operator,
+            problem,
+            options: assumed,
+        },
+        error => error.into(),
+    }
 }

@@ -181,6 +181,85 @@ fn a_shape_that_says_the_channels_when_the_network_runs_keeps_them() {
 }
 
 #[test]
+fn a_node_stays_as_long_as_any_of_its_outputs_is_taken() {
+    // Each Reshape takes a part of one list; those of the second reach an output and keep theirs.
+    let mut net = begun();
+    net.filled("w2", &[8, 3, 1, 1], 1.0)
+        .list("both", &[1, 8, 36, 1, 8, 36])
+        .list("back", &[1, 8, 6, 6])
+        .node("Split", "both", "one other", &[Set::Int("axis", 0)])
+        .node("Reshape", "a one", "b", &[])
+        .node("Reshape", "b back", "c", &[])
+        .node("Conv", "x w2", "d", &[])
+        .node("Reshape", "d other", "e", &[])
+        .output("e");
+    let net = ended(net, "c", 8);
+    let pruner = Pruner::new(net.bytes(), &Given::default()).unwrap();
+    let order = pruner.order(Mode::L1).unwrap();
+    for level in [5, 20, 35, 50, 65, 80, 95] {
+        pruner
+            .variant(&order, level)
+            .unwrap_or_else(|error| panic!("{level}: {error}"));
+    }
+}
+
+#[test]
+fn a_squeeze_without_axes_keeps_the_axis_of_its_channels() {
+    let mut net = Net::new(17);
+    net.input("x", "1 3 1 1")
+        .filled("w", &[4, 3, 1, 1], 0.0)
+        .filled("v", &[4, 2], 0.0)
+        .list("row", &[1, 4])
+        .node("Conv", "x w", "a", &[])
+        .node("Squeeze", "a", "b", &[])
+        .node("Reshape", "b row", "c", &[])
+        .node("Gemm", "c v", "y", &[])
+        .output("y");
+    let pruner = Pruner::new(net.bytes(), &Given::default()).unwrap();
+    let order = pruner.order(Mode::Random { seed: 0 }).unwrap();
+    for level in 1..100 {
+        let variant = pruner
+            .variant(&order, level)
+            .unwrap_or_else(|error| panic!("{level}: {error}"));
+        assert!(shapes(&variant)["Conv_0"][1] >= 2);
+    }
+    let left = &pruner.left_whole()[0];
+    assert_eq!(
+        (left.channels, &*left.reason),
+        (2, "`Squeeze_1` (Squeeze) would take out an axis of one")
+    );
+}
+
+#[test]
+fn a_first_dimension_that_is_no_batch_is_asked_for() {
+    let mut net = Net::new(17);
+    net.input("x", "points 4")
+        .list("front", &[0])
+        .filled("w", &[16, 4, 3], 0.0)
+        .filled("v", &[2, 16, 1], 0.0)
+        .node("Transpose", "x", "t", &[Set::Ints("perm", &[1, 0])])
+        .node("Unsqueeze", "t front", "u", &[])
+        .node("Conv", "u w", "a", &[])
+        .node("Conv", "a v", "y", &[])
+        .output("y");
+    let told = refused(net.bytes()).to_string();
+    assert!(
+        told.contains("was taken as 1: give its size with --dim points=SIZE"),
+        "{told}"
+    );
+    let mut given = Given::default();
+    given.dim("points=5").unwrap();
+    assert!(Pruner::new(net.bytes(), &given).is_ok());
+    // A name that also stands for a height is not the batch's.
+    let mut net = Net::new(17);
+    net.input("x", "n 3 n 6")
+        .filled("w", &[8, 3, 1, 1], 0.0)
+        .node("Conv", "x w", "a", &[]);
+    let told = refused(ended(net, "a", 8).bytes()).to_string();
+    assert!(told.contains("--dim n=SIZE"), "{told}");
+}
+
+#[test]
 fn what_the_reader_does_not_know_is_copied() {
     let mut model = ended(begun(), "a", 8).bytes();
     bytes(&mut model, 99, b"of another program");

@@ -130,6 +130,7 @@ impl<'a> Flow<'a> {
         );
         let rank = from.len().max(to.len());
         let axes = call.setting("axes", 1).map_err(told)?;
+        let has_axes = axes.is_some();
         let mut is_one = vec![false; rank];
         match axes {
             Some(axes) => {
@@ -176,6 +177,10 @@ impl<'a> Flow<'a> {
         let axis = axis.ok_or("takes the axis of the channels out")?;
         if !is_in && Self::has(call, 1) && !self.is_in_file(call, 1) {
             self.computed()?;
+        }
+        if !is_in && !has_axes {
+            let why: Reason = format!("`{}` (Squeeze) would take out an axis of one", node.label()).into();
+            self.channels.pin(along.ids.get(..2).unwrap_or(&along.ids), &why);
         }
         self.set(node, 0, axis, along.ids)
     }
