@@ -1,7 +1,7 @@
 //! What a backend opened: slots, and the memory that they and their networks took.
 
 use super::Slot;
-use crate::record::{Amount, TenantMemory};
+use crate::record::{Amount, EngineLayers, TenantMemory};
 
 /// Slots of one tenant, ready for frames.
 pub struct Opened {
@@ -9,6 +9,9 @@ pub struct Opened {
     pub slots: Vec<Box<dyn Slot>>,
     /// What was taken for all of them together, as far as the backend knows.
     pub memory: TenantMemory,
+    /// What the engines' inspector told of their layers, one for each network in order; empty of backends without an inspector, and
+    /// where nobody asked for time per layer.
+    pub layers: Vec<EngineLayers>,
 }
 
 impl Opened {
@@ -24,6 +27,7 @@ impl Opened {
                 ..TenantMemory::default()
             },
             slots,
+            layers: Vec::new(),
         }
     }
 }

@@ -13,7 +13,7 @@ pub struct ReportArgs {
     /// with the first; `jetlag compare` does so in text.
     #[arg(value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// Write one self-contained HTML page instead of printing.
+    /// Write one self-contained HTML page instead of printing; with ceilings, its layers are held against them.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// With --html: show so many frames as pictures with what was found in them: half of them the slowest, half the worst.

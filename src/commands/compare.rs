@@ -26,7 +26,7 @@ use super::run_path::{spare_files, unix_seconds};
 use super::runs::{self, Ended, Job, resolved};
 use super::signals::stop_on_signals;
 use crate::analysis::compare::{self, By, Side};
-use crate::cli::{CompareArgs, ResultFormat};
+use crate::cli::{CeilingsOf, CompareArgs, ResultFormat};
 use crate::record::Utc;
 use crate::scenario::{ClockKind, Scenario};
 use crate::units::Nanos;
@@ -87,7 +87,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
     print_styled(&String::from_utf8(out)?, is_coloured)?;
     if let Some(page) = &args.html {
         let files: Vec<PathBuf> = args.runs.iter().map(PathBuf::from).collect();
-        report::write_page(&files, page, args.force, None)?;
+        report::write_page(&files, page, args.force, None, &CeilingsOf::default())?;
     }
     Ok(match (interrupted, comparison.fails(), comparison.is_judged()) {
         (true, _, _) => Outcome::Interrupted,

@@ -27,6 +27,7 @@ mod expectation;
 pub mod export;
 mod failures;
 mod gap;
+mod held;
 mod here;
 pub mod init;
 pub mod inspect;

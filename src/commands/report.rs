@@ -15,6 +15,7 @@ use std::sync::mpsc::sync_channel;
 
 use anyhow::Context;
 
+use super::held::Given;
 use super::junit;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{is_coloured, print, print_styled, say};
@@ -22,6 +23,7 @@ use super::run_path::spare_files;
 use super::scores;
 use super::words::{did_you_mean, newest};
 use crate::analysis::compare::{By, RunSample, RunSampler, Side, compare};
+use crate::analysis::roofline::Gatherer;
 use crate::analysis::{Summarizer, Summary, parse_power};
 use crate::cli::{CeilingsOf, Format, ReportArgs, ResultFormat, TrtexecArgs};
 use crate::record::reader::{Completeness, ReadError, RunReader};
@@ -35,7 +37,7 @@ use crate::units::Bytes;
 pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     if let Some(page) = &args.html {
         plain_format(args.format)?;
-        return write_page(&args.runs, page, args.force, args.pictures);
+        return write_page(&args.runs, page, args.force, args.pictures, &args.ceilings);
     }
     let held = [
         args.ceilings.board.is_some(),
@@ -43,7 +45,8 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         args.ceilings.ceilings.is_some(),
     ];
     if held.contains(&true) && !args.layers {
-        let said = "--board, --mode and --ceilings go with --layers; for a whole run: jetlag roofline";
+        let said =
+            "--board, --mode and --ceilings go with --layers or --html; for a whole run: jetlag roofline";
         return Err(WrongUse(said.to_owned()).into());
     }
     if args.layers || args.kernels {
@@ -145,18 +148,24 @@ pub(super) fn write_page(
     page: &Path,
     replace: bool,
     pictures: Option<u8>,
+    ceilings: &CeilingsOf,
 ) -> anyhow::Result<Outcome> {
     spare_files(page, replace)?;
+    let given = Given::of(ceilings)?;
     let mut reported = Vec::with_capacity(runs.len());
     let mut sides = Vec::new();
     for run in runs {
         let reader = open(run)?;
         let manifest = reader.manifest().clone();
+        let mut gatherer = Gatherer::new(&manifest);
         let summary = if runs.len() == 1 {
-            summarize_drawn(reader, run, |_| {})
+            summarize_drawn(reader, run, |event| gatherer.push(event))
         } else {
             let mut sampler = RunSampler::new(&manifest);
-            let summary = summarize_drawn(reader, run, |event| sampler.push(event));
+            let summary = summarize_drawn(reader, run, |event| {
+                sampler.push(event);
+                gatherer.push(event);
+            });
             let file = run.display().to_string();
             sides.push(Side {
                 name: file.clone(),
@@ -165,7 +174,12 @@ pub(super) fn write_page(
             });
             summary
         };
-        reported.push(report::html::Reported { manifest, summary });
+        let roofline = given.hold(&gatherer.finish(), &summary)?;
+        reported.push(report::html::Reported {
+            manifest,
+            summary,
+            roofline: Some(roofline),
+        });
     }
     let compared = (sides.len() > 1).then(|| compare(&sides, &[]));
     let mut out = Vec::new();

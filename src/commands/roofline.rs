@@ -1,34 +1,28 @@
 //! `jetlag roofline`: how far networks and layers of runs are from what their device could reach.
 //!
-//! The arithmetic is `analysis::roofline`'s; here runs are read, their work is counted again where their files lack it, and ceilings
-//! are found: given, or of the run's board in the mode that was in force.
-
-mod board;
+//! The arithmetic is `analysis::roofline`'s; here runs are read, and their work is counted again where their files lack it.
 
 use std::path::Path;
 
 use anyhow::Context;
 
-use super::outcome::{Outcome, WrongUse};
+use super::held::Given;
+use super::outcome::Outcome;
 use super::output::{print, print_styled, say};
 use super::recorded_work;
 use super::report::{self, style};
 use super::run_path::spare_files;
 use crate::analysis::Summary;
 use crate::analysis::counters::Counters;
-use crate::analysis::roofline::{Ceilings, Gathered, Gatherer, RunRoofline, against, of_run, of_runs};
-use crate::cli::{CeilingsOf, Format, ReportArgs, ResultFormat, RooflineArgs};
-use crate::files;
+use crate::analysis::roofline::{Gathered, Gatherer, RunRoofline, against, of_runs};
+use crate::cli::{Format, ReportArgs, ResultFormat, RooflineArgs};
 use crate::report as reports;
 use crate::units::Bytes;
-
-/// Most bytes of a file with ceilings.
-const MOST_BYTES: Bytes = Bytes(1 << 20);
 
 /// Prints rooflines of runs, or writes them as a page.
 ///
 /// # Errors
-/// [`WrongUse`]: a run or ceilings that cannot be read, a board or mode that is not known.
+/// [`WrongUse`](super::outcome::WrongUse): a run or ceilings that cannot be read, a board or mode that is not known.
 pub(super) fn run(args: &RooflineArgs) -> anyhow::Result<Outcome> {
     if let Some(page) = &args.html {
         spare_files(page, args.force)?;
@@ -108,35 +102,4 @@ fn read(path: &Path) -> anyhow::Result<(Gathered, Summary)> {
     let (work, notes) = recorded_work::again(&mut gathered.manifest);
     gathered.add(work, notes);
     Ok((gathered, summary))
-}
-
-/// What runs are held against.
-enum Given {
-    File(Box<Ceilings>),
-    Board(CeilingsOf),
-}
-
-impl Given {
-    fn of(args: &CeilingsOf) -> Result<Given, WrongUse> {
-        let Some(file) = &args.ceilings else {
-            board::check(args)?;
-            return Ok(Given::Board(args.clone()));
-        };
-        let text = files::read_given_text(file, MOST_BYTES)
-            .map_err(|error| WrongUse(format!("cannot read the ceilings {}: {error}", file.display())))?;
-        let read = Ceilings::read(&text).map_err(|error| WrongUse(format!("{}: {error}", file.display())))?;
-        Ok(Given::File(Box::new(read)))
-    }
-
-    fn hold(&self, gathered: &Gathered, summary: &Summary) -> Result<RunRoofline, WrongUse> {
-        Ok(match self {
-            Given::File(ceilings) => of_run(gathered, summary, Some(ceilings), None),
-            Given::Board(asked) => match board::ceilings(asked, gathered) {
-                Ok(ceilings) => of_run(gathered, summary, Some(&ceilings), None),
-                // What was named must be known; what the run says may be anything.
-                Err(why) if asked.board.is_some() || asked.mode.is_some() => return Err(WrongUse(why)),
-                Err(why) => of_run(gathered, summary, None, Some(&why)),
-            },
-        })
-    }
 }

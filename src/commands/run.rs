@@ -27,7 +27,7 @@ use super::single;
 use super::tenants::{self, Ready};
 use super::tracing::PhaseTracer;
 use super::{live, report};
-use crate::cli::{Format, RunOptions};
+use crate::cli::{CeilingsOf, Format, RunOptions};
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
 use crate::record::{Manifest, POWER_MODE_FACT, PROCESSES_FACT, Subject};
@@ -171,7 +171,13 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     }
     let outcome = report::show(&path, options.format, options.junit.as_deref())?;
     if let Some(page) = &options.html {
-        report::write_page(std::slice::from_ref(&path), page, options.force, None)?;
+        report::write_page(
+            std::slice::from_ref(&path),
+            page,
+            options.force,
+            None,
+            &CeilingsOf::default(),
+        )?;
     }
     Ok(if stop.load(Ordering::Relaxed) {
         Outcome::Interrupted

@@ -431,11 +431,15 @@ fn one(
     let opened = backend
         .as_ref()
         .and_then(|backend| match open(backend.as_ref(), program, tenant) {
-            Ok(Opened { slots, memory }) => Some((slots, Some(memory))),
+            Ok(Opened {
+                slots,
+                memory,
+                layers,
+            }) => Some((slots, Some(memory), layers)),
             // The device is full: the tenants that it holds go on.
             Err(error @ BackendError::OutOfMemory { .. }) => {
                 failed = Some(error.to_string());
-                Some((Vec::new(), None))
+                Some((Vec::new(), None, Vec::new()))
             }
             Err(error) => {
                 obstacles.push(error.into());
@@ -443,11 +447,14 @@ fn one(
             }
         });
     times.allocate = watch.lap();
-    let (Some(backend), Some((slots, memory)), Some(source), Some(info), Some(networks), true) =
+    let (Some(backend), Some((slots, memory, layers)), Some(source), Some(info), Some(mut networks), true) =
         (backend, opened, source, info, networks, obstacles.is_empty())
     else {
         return Err(obstacles);
     };
+    for (network, told) in networks.iter_mut().zip(layers) {
+        network.layers = Some(told);
+    }
     let manifest = TenantManifest {
         name: tenant.name.clone(),
         backend: backend.name().to_owned(),

@@ -7,6 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::record::{EngineLayers, LayerFacts};
+
+/// Most layers that are recorded of one engine: far more than networks have, and a manifest that still fits its record.
+const MOST_RECORDED: usize = 20_000;
+
 /// One layer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineLayer {
@@ -20,6 +25,10 @@ pub struct EngineLayer {
     pub inputs: Vec<EngineTensor>,
     /// What it writes.
     pub outputs: Vec<EngineTensor>,
+    /// Groups of a convolution.
+    pub groups: Option<u64>,
+    /// Bytes of its weights and bias; none where none are told.
+    pub weights_bytes: Option<u64>,
 }
 
 /// A tensor between layers.
@@ -36,38 +45,121 @@ pub struct EngineTensor {
 impl EngineTensor {
     /// Its number format; none where that is not kept.
     pub fn precision(&self) -> Option<&'static str> {
-        number_format(&self.format)
+        number_format(&self.format).map(|format| format.name)
+    }
+
+    /// Its bytes without padding; none where its sizes or format are not kept, or depend on the input.
+    pub fn bytes(&self) -> Option<u64> {
+        let extents = self.shape.split('x').filter(|extent| !extent.is_empty());
+        let elements = extents
+            .map(|extent| extent.parse::<u64>().ok())
+            .try_fold(1_u64, |product, extent| product.checked_mul(extent?))?;
+        number_format(&self.format)?.bytes_of(elements)
     }
 }
 
 impl EngineLayer {
-    /// The number format of what it reads, else of what it writes; none where that is not kept.
+    /// The number format of what it reads, else of what it writes; none where that is not kept. A layer that reads indices as well
+    /// computes in the other format.
     pub fn precision(&self) -> Option<&'static str> {
-        let mut tensors = self.inputs.iter().chain(&self.outputs);
-        tensors.find_map(EngineTensor::precision)
+        let tensors = self.inputs.iter().chain(&self.outputs);
+        let formats: Vec<NumberFormat> = tensors
+            .filter_map(|tensor| number_format(&tensor.format))
+            .collect();
+        let computed = formats.iter().find(|format| !format.is_index);
+        computed.or(formats.first()).map(|format| format.name)
+    }
+
+    /// Bytes of all that it reads and writes, each tensor once; none where one is not known.
+    fn tensors_bytes(&self) -> Option<u64> {
+        let mut seen = BTreeSet::new();
+        let mut tensors = self.inputs.iter().chain(&self.outputs).peekable();
+        tensors.peek()?;
+        tensors
+            .filter(|tensor| seen.insert(tensor.name.as_str()))
+            .try_fold(0_u64, |sum, tensor| sum.checked_add(tensor.bytes()?))
+    }
+
+    fn facts(&self) -> LayerFacts {
+        let shape = |tensors: &[EngineTensor]| {
+            let first = tensors.first().map(|tensor| tensor.shape.clone());
+            first.filter(|shape| !shape.is_empty())
+        };
+        LayerFacts {
+            name: self.name.clone(),
+            kind: Some(self.kind.clone()).filter(|kind| !kind.is_empty()),
+            precision: self.precision().map(str::to_owned),
+            tactic: self.tactic.clone(),
+            input_shape: shape(&self.inputs),
+            output_shape: shape(&self.outputs),
+            groups: self.groups,
+            tensors_bytes: self.tensors_bytes(),
+            weights_bytes: self.weights_bytes,
+        }
+    }
+}
+
+/// What a run file has of an inspector's document.
+pub fn recorded(inspected: &Value) -> EngineLayers {
+    match facts(inspected) {
+        told if told.is_empty() => {
+            EngineLayers::Unknown("TensorRT's engine inspector tells no layers of this plan".to_owned())
+        }
+        told if told.len() > MOST_RECORDED => EngineLayers::Unknown(format!(
+            "the plan has {} layers, and at most {MOST_RECORDED} are recorded",
+            told.len()
+        )),
+        told => EngineLayers::Told(told),
+    }
+}
+
+/// The layers of an inspector's document as a run file has them.
+pub fn facts(inspected: &Value) -> Vec<LayerFacts> {
+    layers(inspected).iter().map(EngineLayer::facts).collect()
+}
+
+/// A format of numbers.
+#[derive(Clone, Copy, Debug)]
+struct NumberFormat {
+    name: &'static str,
+    bits: u64,
+    /// Whether tensors of it are indices, sizes or conditions rather than what is computed.
+    is_index: bool,
+}
+
+impl NumberFormat {
+    fn bytes_of(self, elements: u64) -> Option<u64> {
+        Some(elements.checked_mul(self.bits)?.div_ceil(8))
     }
 }
 
 /// The number format in the inspector's words, such as `Channel major FP16 format where channel % 8 == 0`.
-fn number_format(words: &str) -> Option<&'static str> {
+fn number_format(words: &str) -> Option<NumberFormat> {
     let words = words.to_ascii_lowercase();
+    // A word that another contains comes after it.
     let known = [
-        ("bf16", "bf16"),
-        ("bfloat16", "bf16"),
-        ("fp16", "fp16"),
-        ("half", "fp16"),
-        ("int8", "int8"),
-        ("fp8", "fp8"),
-        ("fp32", "fp32"),
-        ("float", "fp32"),
-        ("int64", "int64"),
-        ("int32", "int32"),
-        ("bool", "bool"),
+        ("bf16", "bf16", 16),
+        ("bfloat16", "bf16", 16),
+        ("fp16", "fp16", 16),
+        ("half", "fp16", 16),
+        ("uint8", "uint8", 8),
+        ("int8", "int8", 8),
+        ("int4", "int4", 4),
+        ("fp8", "fp8", 8),
+        ("fp4", "fp4", 4),
+        ("double", "fp64", 64),
+        ("fp32", "fp32", 32),
+        ("float", "fp32", 32),
+        ("int64", "int64", 64),
+        ("int32", "int32", 32),
+        ("bool", "bool", 8),
     ];
-    known
-        .into_iter()
-        .find(|(word, _)| words.contains(word))
-        .map(|(_, name)| name)
+    let found = known.into_iter().find(|(word, ..)| words.contains(word));
+    found.map(|(_, name, bits)| NumberFormat {
+        name,
+        bits,
+        is_index: ["int64", "int32", "bool"].contains(&name),
+    })
 }
 
 /// The layers of an inspector's document, in the order of execution.
@@ -101,6 +193,22 @@ fn layer(told: &Value) -> Option<EngineLayer> {
         }),
         inputs: tensors(&told["Inputs"]),
         outputs: tensors(&told["Outputs"]),
+        groups: told["Groups"].as_u64(),
+        weights_bytes: weights(told),
+    })
+}
+
+/// Bytes of a layer's weights and bias; none where it tells of neither, or of one what cannot be read.
+fn weights(told: &Value) -> Option<u64> {
+    let mut each = ["Weights", "Bias"]
+        .iter()
+        .map(|key| &told[*key])
+        .filter(|constant| constant.is_object())
+        .peekable();
+    each.peek()?;
+    each.try_fold(0_u64, |sum, constant| {
+        let format = number_format(constant["Type"].as_str()?)?;
+        sum.checked_add(format.bytes_of(constant["Count"].as_u64()?)?)
     })
 }
 
@@ -185,5 +293,53 @@ mod tests {
             ]
         );
         assert!(layers(&json!("text")).is_empty());
+    }
+
+    #[test]
+    fn memory_is_that_of_tensors_and_of_weights_and_absent_where_a_size_is_not_told() {
+        let tensor = |name: &str, sizes: &[i64], format: &str| json!({ "Name": name, "Dimensions": sizes, "Format/Datatype": format });
+        let (half, x) = ("Channel major FP16 format where channel % 8 == 0", [1, 8, 4, 4]);
+        let inspected = json!({ "Layers": [
+            { "Name": "conv", "LayerType": "CaskConvolution", "Groups": 2, "TacticName": "sm80",
+              "Inputs": [tensor("x", &x, half)], "Outputs": [tensor("y", &x, "Int8")],
+              "Weights": { "Type": "Half", "Count": 100 }, "Bias": { "Type": "Float", "Count": 8 } },
+            { "Name": "twice", "LayerType": "ElementWise", "Inputs": [tensor("y", &x, "Int8"), tensor("y", &x, "Int8")],
+              "Outputs": [tensor("z", &[], "Row major linear FP32")] },
+            { "Name": "gather", "LayerType": "Gather", "Inputs": [tensor("i", &[-1], "Int32"), tensor("y", &x, half)], "Outputs": [],
+              "Weights": { "Type": "Ternary", "Count": 3 } },
+            { "Name": "vast", "LayerType": "Shuffle", "Inputs": [tensor("v", &[i64::MAX, 9], half)], "Outputs": [] },
+            "names alone",
+        ]});
+        let EngineLayers::Told(all) = recorded(&inspected) else {
+            panic!("{inspected}");
+        };
+        let memory: Vec<_> = all
+            .iter()
+            .map(|layer| (layer.tensors_bytes, layer.weights_bytes))
+            .collect();
+        assert_eq!(memory[0], (Some(128 * 2 + 128), Some(232)));
+        assert_eq!(memory[1], (Some(128 + 4), None));
+        assert_eq!(&memory[2..], [(None, None); 3]);
+        // Indices are not what it computes in.
+        assert_eq!(all[2].precision.as_deref(), Some("fp16"));
+        assert_eq!(
+            (all[0].groups, all[0].output_shape.as_deref()),
+            (Some(2), Some("1x8x4x4"))
+        );
+        assert!(all[0].is_detailed() && !all[4].is_detailed());
+    }
+
+    #[test]
+    fn why_no_layers_are_recorded_is_said() {
+        let many: Vec<String> = (0..=MOST_RECORDED).map(|n| n.to_string()).collect();
+        for (inspected, said) in [
+            (json!("text"), "tells no layers"),
+            (json!({ "Layers": many }), "20001 layers"),
+        ] {
+            let EngineLayers::Unknown(why) = recorded(&inspected) else {
+                panic!("{said}");
+            };
+            assert!(why.contains(said), "{why}");
+        }
     }
 }

@@ -3,7 +3,6 @@
 
 pub mod cache;
 pub mod graph;
-pub mod layers;
 pub mod manifest;
 pub mod network;
 pub mod operators;

@@ -6,8 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
+use crate::analysis::layers;
 use crate::engine::cache::Listed;
-use crate::engine::layers;
+use crate::engine::graph;
 use crate::engine::manifest::PlanManifest;
 use crate::engine::options::shape_text;
 use crate::engine::plan::PlanFacts;
@@ -316,7 +317,7 @@ fn loaded(out: &mut String, facts: &PlanFacts) {
             names.len() - MOST_LAYERS
         );
     }
-    for finding in layers::findings(&facts.layer_information) {
+    for finding in layers::findings(&graph::facts(&facts.layer_information)) {
         let _ = writeln!(
             out,
             "\n  {}: {}\n    → {}",
@@ -350,7 +351,7 @@ pub fn plan_json(view: &PlanView<'_>) -> Value {
         "manifest_error": view.manifest.err(),
         "engine": view.loaded.ok(),
         "engine_error": view.loaded.err(),
-        "findings": view.loaded.map_or_else(|_| Vec::new(), |facts| layers::findings(&facts.layer_information)),
+        "findings": view.loaded.map_or_else(|_| Vec::new(), |facts| layers::findings(&graph::facts(&facts.layer_information))),
     })
 }
 

@@ -56,6 +56,78 @@ fn layers_of_a_plan_with_details_have_at_least_a_type() {
     assert_eq!(found, rows(&expected));
 }
 
+/// The tactic, the formats and the memory go into the run file, and are read there without the plan.
+#[test]
+fn what_the_inspector_tells_of_timed_layers_is_in_the_run_and_its_reports() {
+    let Some(scene) = Scene::new() else { return };
+    let plan = |scene: &Scene| {
+        scene.plan("camera.plan", &(camera(1_000) + LAYERS));
+    };
+    plan(scene.detailed());
+    if operators(&scene).is_none() {
+        return;
+    }
+    std::fs::remove_file(scene.path("camera.plan")).unwrap();
+    let report = |arguments: &[&str]| {
+        let output = scene.jetlag(&Control::default(), arguments).unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let roofline = report(&["roofline", "run.mcap", "--format", "json"]);
+    let roofline: Value = serde_json::from_str(&roofline).unwrap();
+    let tenant = &roofline["runs"][0]["tenants"][0];
+    assert_eq!(tenant["why_not_told"], Value::Null, "{tenant}");
+    let layer = tenant["layers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|layer| layer["name"] == "Conv_1")
+        .unwrap();
+    // 1x3x64x64 in, 1x7x84 out.
+    let tensors = 4 * (3 * 64 * 64 + 7 * 84);
+    for (field, value) in [
+        ("tactic", Value::from("double_Convolution")),
+        ("precision", "fp32".into()),
+        ("input_shape", "1x3x64x64".into()),
+        ("output_shape", "1x7x84".into()),
+        ("tensors_bytes", tensors.into()),
+        ("weights_bytes", 144.into()),
+        ("network", 0.into()),
+    ] {
+        assert_eq!(layer[field], value, "{field}: {layer}");
+    }
+    let text = report(&["report", "run.mcap", "--layers"]);
+    for said in [
+        "TACTICS AND MEMORY",
+        "double_Convolution",
+        "double_SoftMax",
+        "unaligned-convolutions",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    assert!(!text.contains("no tactics"), "{text}");
+    report(&["report", "run.mcap", "--html", "run.html"]);
+    let page = std::fs::read_to_string(scene.path("run.html")).unwrap();
+    for said in ["Work of camera", "double_Convolution", ">144</td>"] {
+        assert!(page.contains(said), "{said}");
+    }
+
+    // A plan as it is built by default tells names alone, which is said once.
+    let Some(scene) = Scene::new() else { return };
+    plan(&scene);
+    if operators(&scene).is_none() {
+        return;
+    }
+    let output = scene
+        .jetlag(&Control::default(), &["roofline", "run.mcap", "--format", "json"])
+        .unwrap();
+    let roofline: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let tenant = &roofline["runs"][0]["tenants"][0];
+    let why = tenant["why_not_told"].as_str().unwrap();
+    assert!(why.contains("--profiling-verbosity detailed"), "{why}");
+    assert_eq!(tenant["layers"][0]["tactic"], Value::Null);
+}
+
 #[test]
 fn a_plan_is_drawn_with_a_box_for_each_layer() {
     let Some(scene) = Scene::new() else { return };

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jetlag::analysis::Summarizer;
 use jetlag::analysis::roofline::{
-    Bandwidth, Bound, CEILINGS_SCHEMA, Ceilings, Gatherer, Limit, Peak, Processor, RunRoofline, of_run,
-    of_runs,
+    Bandwidth, Bound, CEILINGS_SCHEMA, Ceilings, Gatherer, Limit, Peak, Processor, Roofline, RunRoofline,
+    of_run, of_runs,
 };
 use jetlag::record::{
     Event, Manifest, MovedTensor, NetworkManifest, NetworkWork, NodeRecord, Phase, Sureness, WorkRecord,
@@ -310,6 +310,80 @@ fn batches_stand_beside_each_other_in_text_and_on_the_page() {
     );
 }
 
+fn page_of(roofline: &Roofline) -> String {
+    let mut page = Vec::new();
+    html::roofline::write(roofline, &mut page).unwrap();
+    String::from_utf8(page).unwrap()
+}
+
+/// The run's own page: what was counted, and the layers with their work.
+fn own_page(made: &Manifest, events: &[Event], ceilings: Result<&Ceilings, &str>) -> String {
+    let mut summarizer = Summarizer::new(made);
+    events.iter().for_each(|event| summarizer.push(event));
+    let reported = html::Reported {
+        manifest: made.clone(),
+        summary: summarizer.finish(None),
+        roofline: Some(held(made, events, ceilings)),
+    };
+    let mut page = Vec::new();
+    html::write(&[reported], None, &mut page).unwrap();
+    String::from_utf8(page).unwrap()
+}
+
+#[test]
+fn the_page_of_a_run_has_the_work_of_networks_and_layers() {
+    let mut work = totals(41_000_000, 5_000_000);
+    (work.params, work.params_bytes) = (2_500_000, 10_000_000);
+    let mut events = frames(13.0, 1.0);
+    events.extend(layers());
+    let page = own_page(&run_of(1, Some(work.clone())), &events, Err("nobody knows"));
+    for said in [
+        "Work of the networks",
+        "41.0 M",
+        ">8.20<",
+        "2.50 M",
+        "Work of camera",
+        "Conv+Relu",
+        "No shares: nobody knows.",
+        "only TensorRT tells",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+    // What is missing is no number, and what is no exact sum has its sign.
+    work.not_counted = BTreeMap::from([("custom.Thing".to_owned(), 1)]);
+    let page = own_page(&run_of(1, Some(work)), &[], Err("nobody knows"));
+    assert!(page.contains("≥ 41.0 M") && !page.contains(">8.20<"));
+    let mut none = run_of(1, None);
+    assert!(!own_page(&none, &[], Err("")).contains("Work of the networks"));
+    none.tenants[0].networks[0].no_work = Some("the file holds no graph".to_owned());
+    let page = own_page(&none, &[], Err(""));
+    assert!(page.contains("The work of camera.onnx of camera is not known: the file holds no graph."));
+}
+
+#[test]
+fn both_pages_have_one_head() {
+    let made = run_of(1, Some(totals(41_000_000, 5_000_000)));
+    let events = frames(13.0, 1.0);
+    let cpu = ceilings(Processor::Cpu);
+    let roofline = page_of(&of_runs(vec![held(&made, &events, Ok(&cpu))]));
+    let own = own_page(&made, &events, Ok(&cpu));
+    let head = |page: &str| {
+        let from = page.find("<title>").unwrap();
+        let to = page.find("</title>").unwrap();
+        let end = page.find("<main>").unwrap();
+        let contents = page.find("<ol>").unwrap();
+        assert!(to < contents && contents < end);
+        let styles = page[to..].split("</style>").next().unwrap().len();
+        // The page of a run has the timeline's styles after the common ones.
+        (
+            page[..from].to_owned(),
+            page[to..to + styles.min(2_000)].to_owned(),
+            page[page.find("<body>").unwrap()..contents].to_owned(),
+        )
+    };
+    assert_eq!(head(&roofline), head(&own));
+}
+
 #[test]
 fn names_from_a_file_are_text_on_the_page() {
     let mut made = run_of(1, Some(totals(41_000_000, 5_000_000)));
@@ -408,9 +482,21 @@ fn several_networks_are_told_apart_by_their_layers() {
     );
     assert!((head.point.share - 4.0 / 5.0).abs() < 1e-9, "{head:?}");
     let mut out = Vec::new();
-    text::roofline::write(&of_runs(vec![run]), &mut out, &Style::default()).unwrap();
+    let roofline = of_runs(vec![run]);
+    text::roofline::write(&roofline, &mut out, &Style::default()).unwrap();
     let said = String::from_utf8(out).unwrap();
     assert!(said.contains("  head.onnx"), "{said}");
+    // Each has a chart of its own on the page, with its layers alone below it.
+    let page = page_of(&roofline);
+    let section = |id: &str| {
+        let from = page.find(&format!("<section id=\"{id}\"")).expect(id);
+        let rest = &page[from..];
+        &rest[..rest.find("</section>").unwrap()]
+    };
+    let (first, head) = (section("layers0-camera-0"), section("layers0-camera-1"));
+    assert!(first.contains("<svg") && first.contains("/Relu") && !first.contains("/Add"));
+    assert!(head.contains("head.onnx of camera") && head.contains("/Add") && !head.contains("/Relu"));
+    assert!(!page.contains("Other layers of camera"));
     // One network has its point alone.
     let one = held(
         &run_of(1, Some(totals(1_000, 1_000))),

@@ -194,12 +194,6 @@ fn ceilings_are_measured_written_and_read_again() {
     // A file that is there is kept.
     let again = run(&["ceilings", "--each", "1ms", "-o", &file], &repository());
     assert_refused(&again, 2, &["exists", "--force"]);
-    let gpu = run(&["ceilings", "--backend", "gpu"], &repository());
-    assert_refused(
-        &gpu,
-        2,
-        &["ceilings of a GPU are not measured yet", "--board", "--ceilings"],
-    );
 }
 
 #[test]

@@ -63,7 +63,16 @@ fn of_summary(run: &str, summary: &Summary, answers: &mut Vec<Answer>) {
 
 fn page(manifest: Manifest, summary: Summary) -> String {
     let mut out = Vec::new();
-    html::write(&[Reported { manifest, summary }], None, &mut out).expect("writing to memory");
+    html::write(
+        &[Reported {
+            manifest,
+            summary,
+            roofline: None,
+        }],
+        None,
+        &mut out,
+    )
+    .expect("writing to memory");
     String::from_utf8(out).expect("text")
 }
 

@@ -154,7 +154,11 @@ fn page(manifest: &Manifest, events: &[Event]) -> String {
 }
 
 pub(crate) fn written(manifest: Manifest, summary: Summary) -> String {
-    let reported = Reported { manifest, summary };
+    let reported = Reported {
+        manifest,
+        summary,
+        roofline: None,
+    };
     let mut out = Vec::new();
     html::write(&[reported], None, &mut out).expect("writing to memory");
     String::from_utf8(out).expect("text")

@@ -38,6 +38,7 @@ fn page(runs: &[(Manifest, Vec<Event>)]) -> String {
         .map(|(manifest, events)| Reported {
             manifest: manifest.clone(),
             summary: made_up::summarize(manifest, events),
+            roofline: None,
         })
         .collect();
     let mut out = Vec::new();

@@ -95,7 +95,16 @@ fn in_json_images_of_one_size_have_no_slope_and_a_tenant_without_sizes_is_null()
 fn the_page_has_dots_a_line_and_a_table() {
     let (manifest, summary) = sized();
     let mut out = Vec::new();
-    html::write(&[Reported { manifest, summary }], None, &mut out).expect("writing to memory");
+    html::write(
+        &[Reported {
+            manifest,
+            summary,
+            roofline: None,
+        }],
+        None,
+        &mut out,
+    )
+    .expect("writing to memory");
     let page = String::from_utf8(out).expect("text");
     let (_, section) = page.split_once("id=\"run1-sizes\"").expect("a section");
     let (section, _) = section.split_once("</section>").expect("its end");

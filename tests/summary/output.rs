@@ -427,6 +427,7 @@ fn times_of_a_launch_are_not_shown_as_those_of_an_execution() {
     let reported = Reported {
         manifest,
         summary: launched.clone(),
+        roofline: None,
     };
     html::write(&[reported], None, &mut page).expect("writing to memory");
     let [layers, beside, page] = [layers, beside, page].map(|out| String::from_utf8(out).expect("text"));

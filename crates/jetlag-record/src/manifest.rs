@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::device::{self, Device};
+use crate::engine::EngineLayers;
 use crate::memory::TenantMemory;
 use crate::scenario::Scenario;
 use crate::schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO};
@@ -200,4 +201,8 @@ pub struct NetworkManifest {
     /// Why it could not be told, a sentence.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub no_work: Option<String>,
+    /// What its engine's inspector told of its layers; none where time per layer was not asked for, of backends without an inspector,
+    /// and in files of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub layers: Option<EngineLayers>,
 }

@@ -343,6 +343,24 @@ bool Inspector::setExecutionContext(IExecutionContext const* context)
     return true;
 }
 
+/// The first of some tensors, as inspectors of detailed plans tell it.
+static std::string told(std::vector<TensorText> const& tensors)
+{
+    if (tensors.empty())
+        return "";
+    TensorText const& tensor = tensors[0];
+    std::string sizes;
+    for (int32_t i = 0; i < tensor.dims.nbDims; ++i)
+        sizes += (i == 0 ? "" : ", ") + std::to_string(tensor.dims.d[i]);
+    std::string const format = tensor.type == DataType::kHALF ? "Row major linear FP16 format"
+        : tensor.type == DataType::kINT8                      ? "Row major Int8 format"
+        : tensor.type == DataType::kFLOAT                     ? "Row major linear FP32"
+                                                              : "Unknown format";
+    return "{\"Name\": \"" + tensor.name + "\", \"Location\": \"Device\", \"Dimensions\": [" + sizes
+        + "], \"Format/Datatype\": \"" + format + "\"}";
+}
+
+/// Every layer reads the network's first input and writes its first output; convolutions have weights.
 std::string Inspector::layer(std::size_t index, bool json)
 {
     LayerText const& layer = engine->plan.network.layers[index];
@@ -351,8 +369,10 @@ std::string Inspector::layer(std::size_t index, bool json)
     if (verbosity != 2)
         return json ? "\"" + name + "\"" : name;
     if (json)
-        return "{\"Name\": \"" + name + "\", \"LayerType\": \"" + layer.op + "\", \"Inputs\": [], \"Outputs\": [], "
-            + "\"TacticName\": \"double\", \"Metadata\": \"\"}";
+        return "{\"Name\": \"" + name + "\", \"LayerType\": \"" + layer.op + "\", \"Inputs\": ["
+            + told(engine->plan.network.inputs) + "], \"Outputs\": [" + told(engine->plan.network.outputs) + "], "
+            + (layer.op.find("Conv") == 0 ? "\"Groups\": 1, \"Weights\": {\"Type\": \"Half\", \"Count\": 72}, " : "")
+            + "\"TacticName\": \"double_" + layer.op + "\", \"Metadata\": \"\"}";
     return name + ", LayerType: " + layer.op + ", TacticName: double";
 }
 

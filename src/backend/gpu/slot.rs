@@ -97,7 +97,11 @@ pub fn open(
         host_tensors: None,
         device: Some(before.taken_since()),
     };
-    Ok(Opened { slots, memory })
+    Ok(Opened {
+        slots,
+        memory,
+        layers: Vec::new(),
+    })
 }
 
 /// What all slots of one tenant have in common.

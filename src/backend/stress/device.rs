@@ -82,7 +82,11 @@ pub(super) fn open(
         device: Some(before.taken_since()),
         ..TenantMemory::default()
     };
-    Ok(Opened { slots, memory })
+    Ok(Opened {
+        slots,
+        memory,
+        layers: Vec::new(),
+    })
 }
 
 /// What a burst consists of.

@@ -44,7 +44,11 @@ impl Backend for StressBackend {
                 ..TenantMemory::default()
             };
             let slots = host::open(resource, burst, slots);
-            return Ok(Opened { slots, memory });
+            return Ok(Opened {
+                slots,
+                memory,
+                layers: Vec::new(),
+            });
         }
         match &self.gpu {
             Some(on) => device::open(on, resource, burst, slots),

@@ -19,11 +19,12 @@ use crate::backend::gpu::{
     SharedGpu, Wanted,
 };
 use crate::backend::{Backend, BackendError, NetworkSource, NodeTime, Opened, Program};
+use crate::engine::graph;
 use crate::engine::manifest::{self, PlanManifest};
 use crate::engine::operators::{LayerOperators, NodeOperators};
 use crate::files;
 use crate::gpu::{DeviceMemory, Gpu, Span, Stream};
-use crate::record::{Amount, Device};
+use crate::record::{Amount, Device, EngineLayers};
 use crate::scenario;
 use crate::tensor::{ElementType, Shape};
 use crate::units::Nanos;
@@ -61,7 +62,7 @@ impl Backend for TensorRtBackend {
         let fail = |error| gpu::failed(NAME, "the tenant's device", error);
         device.bind().map_err(fail)?;
         let before = FreeMemory::of(device);
-        let mut plans = Vec::new();
+        let mut plans: Vec<Loaded> = Vec::new();
         for (number, network) in program.engines.iter().enumerate() {
             plans.push(self.load(network, self.networks.get(number))?);
         }
@@ -69,6 +70,7 @@ impl Backend for TensorRtBackend {
             scenario::ContextMemory::Separate => None,
             scenario::ContextMemory::Shared => Some(shared_memory(device, &plans)?),
         };
+        let layers = plans.iter_mut().filter_map(|plan| plan.layers.take()).collect();
         let shared = memory.as_ref().map_or(0, |memory| memory.bytes() as u64);
         let networks: Vec<Box<dyn Network>> = plans
             .into_iter()
@@ -88,6 +90,7 @@ impl Backend for TensorRtBackend {
         };
         let lender = Lender::new(&self.shared, self.claim, wanted);
         let mut opened = gpu::open(&lender, program, networks, slots, &self.options, &before)?;
+        opened.layers = layers;
         // The one block of all contexts is part of what was taken before the slots were made.
         let memory = &mut opened.memory;
         if let Some(Amount::Bytes(taken)) = &mut memory.networks {
@@ -148,8 +151,11 @@ impl TensorRtBackend {
         let engine = self
             .deserialize(&plan, &needs)
             .map_err(|error| of_library(&name, &error))?;
-        let operators = self.profile.then(|| operators(&engine, built_of));
-        Loaded::new(name.clone(), engine, self.shared.gpu(), operators)
+        let mut loaded = Loaded::new(name.clone(), engine, self.shared.gpu())?;
+        if self.profile {
+            loaded.inspect(built_of);
+        }
+        Ok(loaded)
     }
 
     /// Why the plan does not fit this machine.
@@ -170,22 +176,17 @@ impl TensorRtBackend {
     }
 }
 
-/// The operators of an engine's layers, as far as they can be had.
-fn operators(engine: &Engine, built_of: Option<&NetworkSource>) -> Arc<LayerOperators> {
+/// What an engine's inspector answers, or why that cannot be had.
+fn inspected(engine: &Engine) -> Result<serde_json::Value, String> {
     let told = || {
         engine
             .inspector()?
             .engine_information(LayerInformationFormat::Json)
     };
-    let inspected = told()
-        .ok()
-        .and_then(|information| serde_json::from_str(&information).ok())
-        .unwrap_or_default();
-    let nodes = built_of.map(|network| match network {
-        NetworkSource::File(path) => NodeOperators::of_file(path),
-        NetworkSource::Embedded { bytes, .. } => NodeOperators::of(bytes),
-    });
-    Arc::new(LayerOperators::new(&inspected, nodes.unwrap_or_default()))
+    let told =
+        told().map_err(|error| format!("TensorRT's engine inspector does not tell the layers: {error}"))?;
+    serde_json::from_str(&told)
+        .map_err(|error| format!("what TensorRT's engine inspector tells is no JSON: {error}"))
 }
 
 /// A failure of the library; a full device is told apart, since other tenants may go on.
@@ -218,15 +219,12 @@ struct Loaded {
     memory: Option<Arc<DeviceMemory>>,
     /// Of its layers, where time is kept per layer.
     operators: Option<Arc<LayerOperators>>,
+    /// What the inspector told of them, likewise.
+    layers: Option<EngineLayers>,
 }
 
 impl Loaded {
-    fn new(
-        network: String,
-        engine: Engine,
-        gpu: &Arc<Gpu>,
-        operators: Option<Arc<LayerOperators>>,
-    ) -> Result<Self, BackendError> {
+    fn new(network: String, engine: Engine, gpu: &Arc<Gpu>) -> Result<Self, BackendError> {
         let all = engine.tensors().map_err(|error| of_library(&network, &error))?;
         let of = |mode| all.iter().filter(move |tensor| tensor.mode == Some(mode));
         let inputs: Vec<&TensorInfo> = of(TensorIoMode::Input).collect();
@@ -254,8 +252,23 @@ impl Loaded {
             gpu: Arc::clone(gpu),
             engine,
             memory: None,
-            operators,
+            operators: None,
+            layers: None,
         })
+    }
+
+    /// Asks what time per layer is read with: the layers' operators and what else the inspector tells. A plan that tells nothing is
+    /// executed all the same.
+    fn inspect(&mut self, built_of: Option<&NetworkSource>) {
+        let told = inspected(&self.engine);
+        let nodes = built_of.map(|network| match network {
+            NetworkSource::File(path) => NodeOperators::of_file(path),
+            NetworkSource::Embedded { bytes, .. } => NodeOperators::of(bytes),
+        });
+        let document = told.as_ref().unwrap_or(&serde_json::Value::Null);
+        let operators = LayerOperators::new(document, nodes.unwrap_or_default());
+        self.operators = Some(Arc::new(operators));
+        self.layers = Some(told.map_or_else(EngineLayers::Unknown, |told| graph::recorded(&told)));
     }
 
     fn failed(&self, error: &Error) -> BackendError {

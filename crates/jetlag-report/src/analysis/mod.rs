@@ -47,6 +47,7 @@ pub mod interference;
 mod judge;
 mod kernels;
 mod layer_name;
+pub mod layers;
 mod limit;
 mod linear;
 pub mod live;

@@ -25,7 +25,7 @@ pub(super) fn section(compared: &Compared, runs: &[Reported]) -> Section {
     };
     Section {
         id: "comparison".to_owned(),
-        title: "Comparison",
+        title: "Comparison".into(),
         note,
         blocks,
     }

@@ -153,7 +153,7 @@ mod tests {
         };
         let mut sections = [Section {
             id: "run1-power".to_owned(),
-            title: "Power and clocks",
+            title: "Power and clocks".into(),
             note: String::new(),
             blocks: vec![Block::Text(words("figures"))],
         }];

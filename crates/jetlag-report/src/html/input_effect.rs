@@ -39,7 +39,7 @@ pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
     }
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-sizes"),
-        title: "Input size",
+        title: "Input size".into(),
         note: "What larger inputs go with, beside slow changes of both. The line is the slope through the mean, between those \
                of its 95 % interval. It compares inputs: what else larger ones have in common is in it too."
             .to_owned(),

@@ -36,7 +36,7 @@ pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
     blocks.extend(reasons.iter().map(|reason| Block::Text(words(reason))));
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-slowdown"),
-        title: "Slowdown",
+        title: "Slowdown".into(),
         note:
             "Response time with others ÷ response time alone, with 95 % interval. Warmer colours are slower."
                 .to_owned(),
@@ -187,7 +187,7 @@ pub(super) fn sensitivity(summary: &Summary, prefix: &str) -> Option<Section> {
     });
     (!all.is_empty()).then(|| Section {
         id: format!("{prefix}-sensitivity"),
-        title: "Sensitivity",
+        title: "Sensitivity".into(),
         note: "Slowdown under a load on one resource, level by level, relative to the phase alone. Each figure has its own 95 % \
                interval. A load on one resource also uses a little of the others."
             .to_owned(),
@@ -264,7 +264,7 @@ pub(super) fn inputs(summary: &Summary, prefix: &str) -> Option<Section> {
     }
     (!contrasts.is_empty()).then(|| Section {
         id: format!("{prefix}-inputs"),
-        title: "Inputs",
+        title: "Inputs".into(),
         note: "Change of the response time with the second input (→) of the tenant, and of its co-runner, each averaged over both \
                inputs of the other; the interaction is the additional change with both. Each has a 95 % interval; bold effects \
                are significant, all effects tested together. The phases ran one after another."
@@ -320,7 +320,7 @@ pub(super) fn duty(summary: &Summary, prefix: &str) -> Option<Section> {
     }
     Some(Section {
         id: format!("{prefix}-duty"),
-        title: "Duty cycle",
+        title: "Duty cycle".into(),
         note: "One tenant at several rates, one after another: idle share, response time and clocks."
             .to_owned(),
         blocks: vec![Block::Table(table)],
@@ -368,7 +368,7 @@ pub(super) fn phases(summary: &Summary, prefix: &str) -> Option<Section> {
     }
     Some(Section {
         id: format!("{prefix}-phases"),
-        title: "Phases",
+        title: "Phases".into(),
         note: "Frame counts of each phase. Comparisons between phases use only the time in which all tenants of a phase ran."
             .to_owned(),
         blocks: vec![Block::Table(table)],

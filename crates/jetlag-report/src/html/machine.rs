@@ -40,7 +40,7 @@ pub(super) fn expectations(summary: &Summary, prefix: &str) -> Option<Section> {
     }
     (!table.rows.is_empty()).then(|| Section {
         id: format!("{prefix}-expectations"),
-        title: "Expectations",
+        title: "Expectations".into(),
         note: String::new(),
         blocks: vec![Block::Table(table)],
     })
@@ -139,7 +139,7 @@ pub(super) fn facts(manifest: &Manifest, summary: &Summary, prefix: &str) -> Sec
     }
     Section {
         id: format!("{prefix}-where"),
-        title: "What ran where",
+        title: "What ran where".into(),
         note: String::new(),
         blocks,
     }
@@ -176,7 +176,7 @@ pub(super) fn power(summary: &Summary, prefix: &str) -> Option<Section> {
     }
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-power"),
-        title: "Power and clocks",
+        title: "Power and clocks".into(),
         note: match summary.tenants.is_empty() {
             true => String::new(),
             false => "On the same time axis as the response times above.".to_owned(),
@@ -210,7 +210,7 @@ pub(super) fn sensors(summary: &Summary, prefix: &str) -> Option<Section> {
     }
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-sensors"),
-        title: "Load, temperatures and clocks",
+        title: "Load, temperatures and clocks".into(),
         note: "Over the time that was recorded.".to_owned(),
         blocks,
     })
@@ -330,7 +330,7 @@ pub(super) fn energy(summary: &Summary, prefix: &str) -> Option<Section> {
     }
     Some(Section {
         id: format!("{prefix}-energy"),
-        title: "Energy",
+        title: "Energy".into(),
         note: format!(
             "{}: {}{withheld}{above}. Sensors are uncalibrated: gain and offset may be off by several percent.{attribution}",
             of_all.of,

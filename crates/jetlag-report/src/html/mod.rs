@@ -10,6 +10,7 @@ mod filters;
 mod findings;
 mod input_effect;
 mod interference;
+mod layer_work;
 mod machine;
 mod overlay;
 mod pictures;
@@ -18,12 +19,14 @@ mod tenants;
 mod timeline;
 mod traced;
 mod view;
+mod work;
 
 use std::io::{self, Write};
 
 use askama::Template;
 
 use crate::analysis::compare::{Comparison, Incomparable};
+use crate::analysis::roofline::RunRoofline;
 use crate::analysis::summary::Verdict;
 use crate::analysis::{Recorded, Summary};
 use crate::record::Manifest;
@@ -37,6 +40,8 @@ pub struct Reported {
     pub manifest: Manifest,
     /// The figures of the run.
     pub summary: Summary,
+    /// Its layers with their work; `None` where only its summary is at hand.
+    pub roofline: Option<RunRoofline>,
 }
 
 #[derive(Template)]
@@ -85,7 +90,7 @@ struct Elsewhere {
     id: String,
     /// Where each tenant's stands, by the tenant's name.
     tenants: Vec<(String, String)>,
-    section: &'static str,
+    section: String,
 }
 
 /// The comparison of several runs with the first, or why there is none.
@@ -127,7 +132,11 @@ pub fn write_with_pictures(
 }
 
 fn view_of(number: usize, run: &Reported, shown: Option<&Pictures>, of: usize) -> RunView {
-    let Reported { manifest, summary } = run;
+    let Reported {
+        manifest,
+        summary,
+        roofline,
+    } = run;
     let label = u8::try_from(number)
         .ok()
         .filter(|number| *number < 26)
@@ -167,13 +176,18 @@ fn view_of(number: usize, run: &Reported, shown: Option<&Pictures>, of: usize) -
         machine::power(summary, &id).or_else(|| Some(not_measured("Power and clocks", &id, NO_POWER))),
         machine::sensors(summary, &id),
         machine::energy(summary, &id),
+        work::networks(manifest, &id),
         tenants::layers(summary, &id),
+    ]
+    .into_iter()
+    .chain(work::layers(roofline.as_ref(), &id).into_iter().map(Some))
+    .chain([
         traced::kernels(summary, &id),
         traced::contention(summary, &id),
         traced::frames(summary, &id),
         Some(machine::facts(manifest, summary, &id)),
-    ];
-    let mut sections: Vec<Section> = sections.into_iter().flatten().collect();
+    ]);
+    let mut sections: Vec<Section> = sections.flatten().collect();
     let of_run = findings::placed(&summary.run.findings, &id, &mut sections);
     let expected = answer::expectations(&summary.expectations);
     RunView {
@@ -238,7 +252,7 @@ fn elsewhere(sections: &[Section]) -> Vec<Elsewhere> {
                     code: finding.code.clone(),
                     id: finding.id.clone(),
                     tenants: Vec::new(),
-                    section: section.title,
+                    section: section.title.to_string(),
                 });
             }
             if !finding.tenant.is_empty() {
@@ -257,7 +271,7 @@ const NO_POWER: &str =
 fn not_measured(title: &'static str, prefix: &str, why: &str) -> Section {
     Section {
         id: format!("{prefix}-power"),
-        title,
+        title: title.into(),
         note: String::new(),
         blocks: vec![Block::Text(words(why))],
     }

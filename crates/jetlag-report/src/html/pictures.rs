@@ -57,7 +57,7 @@ pub(super) fn section(pictures: &Pictures, prefix: &str) -> Option<Section> {
     }
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-pictures"),
-        title: "Frames as pictures",
+        title: "Frames as pictures".into(),
         note: pictures.note.clone(),
         blocks,
     })

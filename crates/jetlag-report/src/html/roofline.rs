@@ -6,13 +6,13 @@ use askama::Template;
 
 use super::charts::roofline::{Mark, NamedRoofs, below, chart};
 use super::filters;
+use super::layer_work;
 use super::view::{Block, Cell, Chart, FindingView, Key, Section, Table, cell, words};
-use crate::analysis::roofline::{Ceilings, Roofline, RunRoofline, TenantRoofline};
+use crate::analysis::roofline::{
+    Ceilings, LayerPoint, NetworkApart, NetworkPoint, Roofline, RunRoofline, TenantRoofline,
+};
 use crate::text::number::{UNKNOWN, or_unknown, percent, short};
 use crate::text::roofline::{file_name, follows, in_order, prices, run_name, scaled};
-
-/// Layers in the table of one tenant.
-const MOST_LAYERS: usize = 60;
 
 #[derive(Template)]
 #[template(path = "roofline.html")]
@@ -36,7 +36,7 @@ pub fn write(roofline: &Roofline, out: &mut dyn Write) -> io::Result<()> {
         sections.extend(
             run.tenants
                 .iter()
-                .filter_map(|tenant| layers(roofline, number, tenant)),
+                .flat_map(|tenant| layers(roofline, number, tenant)),
         );
     }
     sections.push(energy(roofline));
@@ -146,7 +146,7 @@ fn one_chart(roofline: &Roofline, at: usize, own: &Ceilings, members: &[usize]) 
     }
     Some(Section {
         id: format!("chart{at}"),
-        title: "Roofline",
+        title: "Roofline".into(),
         note: format!(
             "{}, {}. Filled: a network, all of a frame. Rings: its layers. Left of a roof's bend the memory limits, right of it the arithmetic.",
             own.name, own.source
@@ -156,41 +156,45 @@ fn one_chart(roofline: &Roofline, at: usize, own: &Ceilings, members: &[usize]) 
 }
 
 fn marks(points: &mut Vec<Mark>, tenant: &TenantRoofline, colour: usize) {
-    for layer in &tenant.layers {
-        let (Some(intensity), Some(rate)) = (layer.intensity, layer.achieved_flops_per_s) else {
-            continue;
-        };
-        if rate > 0.0 && intensity > 0.0 && tenant.roofs.is_some() {
-            points.push(Mark {
-                intensity,
-                flops_per_s: rate,
-                text: format!(
-                    "{}: {} ms, {} of the roof",
-                    layer.name,
-                    short(layer.ms),
-                    or_unknown(layer.share, percent)
-                ),
-                colour,
-                is_network: false,
-                is_above: layer.is_above,
-            });
-        }
+    if tenant.roofs.is_some() {
+        points.extend(tenant.layers.iter().filter_map(|layer| layer_mark(layer, colour)));
     }
     if let Some(point) = &tenant.network {
-        points.push(Mark {
-            intensity: point.intensity,
-            flops_per_s: point.achieved_flops_per_s,
-            text: format!(
-                "{}: {} ms, {}FLOP/s, {} of the roof",
-                tenant.name,
-                short(point.ms),
-                scaled(point.achieved_flops_per_s),
-                percent(point.share)
-            ),
-            colour,
-            is_network: true,
-            is_above: point.share > 1.05,
-        });
+        points.push(network_mark(&tenant.name, point, colour));
+    }
+}
+
+/// A layer's mark; none where it has no place on the chart.
+fn layer_mark(layer: &LayerPoint, colour: usize) -> Option<Mark> {
+    let (intensity, rate) = (layer.intensity?, layer.achieved_flops_per_s?);
+    (rate > 0.0 && intensity > 0.0).then(|| Mark {
+        intensity,
+        flops_per_s: rate,
+        text: format!(
+            "{}: {} ms, {} of the roof",
+            layer.name,
+            short(layer.ms),
+            or_unknown(layer.share, percent)
+        ),
+        colour,
+        is_network: false,
+        is_above: layer.is_above,
+    })
+}
+
+fn network_mark(name: &str, point: &NetworkPoint, colour: usize) -> Mark {
+    Mark {
+        intensity: point.intensity,
+        flops_per_s: point.achieved_flops_per_s,
+        text: format!(
+            "{name}: {} ms, {}FLOP/s, {} of the roof",
+            short(point.ms),
+            scaled(point.achieved_flops_per_s),
+            percent(point.share)
+        ),
+        colour,
+        is_network: true,
+        is_above: point.share > 1.05,
     }
 }
 
@@ -229,128 +233,139 @@ fn networks(roofline: &Roofline) -> Section {
         let items = tenant
             .throughput_items
             .map_or(String::new(), |items| format!("{} items/s", short(items)));
-        table.row(vec![
+        let mut row = vec![
             cell(networks).note(of_run).class("wide"),
             cell(or_unknown(tenant.batch, |batch| batch.to_string())).note(items),
-            cell(format!("{} ms", short(point.ms))),
-            cell(scaled(point.flops as f64)),
-            cell(scaled(point.bytes as f64)),
-            cell(short(point.intensity)),
-            cell(scaled(point.achieved_flops_per_s)),
-            cell(scaled(point.attainable_flops_per_s)),
-            cell(percent(point.share)).class(if point.share > 1.05 {
-                "bad strong"
-            } else {
-                "strong"
-            }),
-            cell(point.bound.word()),
-        ]);
+        ];
+        row.extend(of_point(point));
+        table.row(row);
+        for own in &tenant.apart {
+            let mut row = vec![
+                cell(file_name(&own.name)).note("one of them").class("wide"),
+                cell(""),
+            ];
+            row.extend(of_point(&own.point));
+            table.row(row);
+        }
+        if let Some(why) = &tenant.why_together {
+            blocks.push(Block::Text(words(&format!("{}: {why}.", tenant.name))));
+        }
     }
     if !table.rows.is_empty() {
         blocks.insert(0, Block::Table(table));
     }
     Section {
         id: "networks".to_owned(),
-        title: "Networks",
+        title: "Networks".into(),
         note: "Share is the rate that was reached over the rate that the roofs allow at this intensity."
             .to_owned(),
         blocks,
     }
 }
 
-fn layers(roofline: &Roofline, run: usize, tenant: &TenantRoofline) -> Option<Section> {
-    if tenant.layers.is_empty() {
-        return None;
-    }
-    let mut types = Table::new(
-        "by type",
-        &[
-            "type",
-            "#layers",
-            "#ms",
-            "#of the time",
-            "#FLOP",
-            "#byte",
-            "#share of the roof",
-        ],
-    );
-    for own in &tenant.operators {
-        let at_least = if own.unknown > 0 { "≥ " } else { "" };
-        types.row(vec![
-            cell(if own.operator.is_empty() {
-                UNKNOWN
-            } else {
-                &own.operator
-            }),
-            cell(own.layers.to_string()),
-            cell(short(own.ms)),
-            cell(percent(own.time_share)),
-            cell(format!("{at_least}{}", scaled(own.flops as f64))),
-            cell(format!("{at_least}{}", scaled(own.bytes as f64))),
-            cell(or_unknown(own.share, percent)),
-        ]);
-    }
-    let mut each = Table::new(
-        "the slowest first",
-        &[
-            "layer",
-            "format",
-            "shapes",
-            "#ms",
-            "#FLOP",
-            "#byte",
-            "#FLOP/byte",
-            "#share",
-            "bound",
-        ],
-    );
-    let mut slowest: Vec<_> = tenant.layers.iter().collect();
-    slowest.sort_by(|a, b| b.ms.total_cmp(&a.ms));
-    for layer in slowest.iter().take(MOST_LAYERS) {
-        let shape = |shape: &Option<String>| shape.clone().unwrap_or_else(|| UNKNOWN.to_owned());
-        let name = if layer.name.is_empty() {
-            UNKNOWN
+/// The columns that every point has.
+fn of_point(point: &NetworkPoint) -> [Cell; 8] {
+    let at_most = if point.is_upper_bound { "≤ " } else { "" };
+    [
+        cell(format!("{} ms", short(point.ms))),
+        cell(format!("{at_most}{}", scaled(point.flops as f64))),
+        cell(scaled(point.bytes as f64)),
+        cell(short(point.intensity)),
+        cell(scaled(point.achieved_flops_per_s)),
+        cell(scaled(point.attainable_flops_per_s)),
+        cell(format!("{at_most}{}", percent(point.share))).class(if point.share > 1.05 {
+            "bad strong"
         } else {
-            &layer.name
-        };
-        each.row(vec![
-            cell(name).note(&layer.operator).class("code"),
-            cell(layer.precision.as_deref().unwrap_or(UNKNOWN)),
-            shapes(&shape(&layer.input_shape), &shape(&layer.output_shape)),
-            cell(short(layer.ms)),
-            cell(or_unknown(layer.flops, |flops| scaled(flops as f64))),
-            cell(or_unknown(layer.bytes, |bytes| scaled(bytes as f64))),
-            cell(or_unknown(layer.intensity, short)),
-            cell(or_unknown(layer.share, percent)).class(if layer.is_above { "bad strong" } else { "" }),
-            cell(layer.bound.map_or(UNKNOWN, |bound| bound.word())),
-        ]);
+            "strong"
+        }),
+        cell(point.bound.word()),
+    ]
+}
+
+/// The layers of a tenant of one network, or what several networks cannot be told apart in.
+fn layers(roofline: &Roofline, run: usize, tenant: &TenantRoofline) -> Vec<Section> {
+    if tenant.layers.is_empty() {
+        return Vec::new();
     }
-    let mut blocks = vec![Block::Table(types), Block::Table(each)];
-    if let Some(rest) = slowest.len().checked_sub(MOST_LAYERS).filter(|rest| *rest > 0) {
-        blocks.push(Block::Text(words(&format!(
-            "{rest} more layers are in the JSON output (`--format json`)."
-        ))));
-    }
-    let placed = tenant.placed.map_or(String::new(), |placed| {
-        format!(" Names lead to {} of the work.", percent(placed.work))
-    });
     let of_run = match roofline.runs.len() > 1 {
         true => format!(" of {}", run_name(&roofline.runs, run)),
         false => String::new(),
     };
-    Some(Section {
-        id: format!("layers{run}-{}", tenant.name),
-        title: "Layers",
-        note: format!(
-            "{}{of_run}. A layer's share is the shortest time that the roofs allow over the time that it took.{placed}",
-            tenant.name
-        ),
-        blocks,
-    })
+    let id = format!("layers{run}-{}", tenant.name);
+    if tenant.apart.is_empty() {
+        return vec![layer_work::section(
+            tenant,
+            id,
+            format!("Layers of {}{of_run}", tenant.name),
+        )];
+    }
+    let mut sections: Vec<Section> = tenant
+        .apart
+        .iter()
+        .enumerate()
+        .map(|(network, own)| one_network(tenant, (network, own), &format!("{id}-{network}"), &of_run))
+        .collect();
+    let rest: Vec<&LayerPoint> = tenant
+        .layers
+        .iter()
+        .filter(|layer| layer.network.is_none())
+        .collect();
+    if !rest.is_empty() {
+        sections.push(Section {
+            id,
+            title: format!("Other layers of {}{of_run}", tenant.name).into(),
+            note: "Their names lead to no network, or to several.".to_owned(),
+            blocks: layer_work::blocks(&rest, tenant.has_told()),
+        });
+    }
+    if let Some(last) = sections.last_mut() {
+        last.blocks.extend(layer_work::why_not_told(tenant));
+    }
+    sections
 }
 
-fn shapes(input: &str, output: &str) -> Cell {
-    cell(input.to_owned()).note(format!("→ {output}"))
+/// One of a tenant's networks: its point among those of its layers, and the layers.
+fn one_network(
+    tenant: &TenantRoofline,
+    (network, own): (usize, &NetworkApart),
+    id: &str,
+    of_run: &str,
+) -> Section {
+    let layers: Vec<&LayerPoint> = tenant
+        .layers
+        .iter()
+        .filter(|layer| layer.network == Some(network))
+        .collect();
+    let name = file_name(&own.name);
+    let mut points: Vec<Mark> = layers
+        .iter()
+        .filter_map(|layer| layer_mark(layer, network))
+        .collect();
+    points.push(network_mark(name, &own.point, network));
+    let roofs: Vec<NamedRoofs> = tenant
+        .roofs
+        .zip(tenant.precision.clone())
+        .map(|(roofs, name)| NamedRoofs { name, roofs })
+        .into_iter()
+        .collect();
+    let said = format!("Roofline chart of {name}: {} marks.", points.len());
+    let mut blocks: Vec<Block> = chart(&roofs, &points, &said)
+        .map(|figure| {
+            Block::Charts(vec![Chart {
+                title: "Rate over intensity".to_owned(),
+                keys: vec![Key::new(network % 8, name)],
+                svg: figure.svg,
+            }])
+        })
+        .into_iter()
+        .collect();
+    blocks.extend(layer_work::blocks(&layers, tenant.has_told()));
+    Section {
+        id: id.to_owned(),
+        title: format!("{name} of {}{of_run}", tenant.name).into(),
+        note: "One of several networks; its time is the sum of its layers. Filled: all of it. Rings: its layers.".to_owned(),
+        blocks,
+    }
 }
 
 fn energy(roofline: &Roofline) -> Section {
@@ -370,7 +385,7 @@ fn energy(roofline: &Roofline) -> Section {
     );
     Section {
         id: "energy".to_owned(),
-        title: "Energy",
+        title: "Energy".into(),
         note: "Energy of a frame as work, traffic and time, each with a price: E = e_flop · W + e_byte · Q + p0 · T.".to_owned(),
         blocks,
     }
@@ -418,7 +433,7 @@ fn ceilings(roofline: &Roofline) -> Section {
     }
     Section {
         id: "ceilings".to_owned(),
-        title: "Ceilings",
+        title: "Ceilings".into(),
         note: String::new(),
         blocks,
     }

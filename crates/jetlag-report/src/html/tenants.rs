@@ -30,7 +30,7 @@ fn common_unit(summary: &Summary) -> TimeUnit {
 pub(super) fn cards(summary: &Summary, prefix: &str) -> Option<Section> {
     (!summary.tenants.is_empty()).then(|| Section {
         id: format!("{prefix}-tenants"),
-        title: "Tenants",
+        title: "Tenants".into(),
         note: "Response time, from release to result; 95 % interval below each figure.".to_owned(),
         blocks: vec![Block::Cards(
             summary
@@ -159,7 +159,7 @@ pub(super) fn over_time(summary: &Summary, prefix: &str) -> Option<Section> {
         .collect();
     (!charts.is_empty()).then(|| Section {
         id: format!("{prefix}-time"),
-        title: "Response time over time",
+        title: "Response time over time".into(),
         note: "Every extreme is drawn, however long the run. Circles are the slowest frames, explained below by \
                their numbers."
             .to_owned(),
@@ -199,7 +199,7 @@ pub(super) fn spread(summary: &Summary, prefix: &str) -> Option<Section> {
         .collect();
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-spread"),
-        title: "Distribution",
+        title: "Distribution".into(),
         note: format!(
             "Left: CDF of the response time. Right: histogram.{}",
             match summary.tenants.iter().any(|tenant| tenant.deadline_ms.is_some()) {
@@ -223,7 +223,7 @@ pub(super) fn stages(summary: &Summary, prefix: &str) -> Option<Section> {
     }
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-stages"),
-        title: "Where the time goes",
+        title: "Where the time goes".into(),
         note: format!(
             "From release to result, part by part, in {}. Means add up to the mean response time.",
             unit.name()
@@ -314,7 +314,7 @@ pub(super) fn slowest(summary: &Summary, prefix: &str) -> Option<Section> {
     }
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-slowest"),
-        title: "Slowest frames",
+        title: "Slowest frames".into(),
         note: "Frames beyond p50 + 4 (p90 − p50), and what was different when they started. A circumstance is named as \
                the likely cause only if it occurs with slow frames more often than by chance."
             .to_owned(),
@@ -470,7 +470,7 @@ pub(super) fn layers(summary: &Summary, prefix: &str) -> Option<Section> {
     }
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-layers"),
-        title: "Layers",
+        title: "Layers".into(),
         note: "Layers were timed one by one, which makes frames slower. Shares are of the sum over all layers. The last \
                columns are the correlation of the layer's time with the frame's response time, with its 95 % interval, and the \
                layer's share of the response time's variance."

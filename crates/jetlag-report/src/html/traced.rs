@@ -100,7 +100,7 @@ pub(super) fn kernels(summary: &Summary, prefix: &str) -> Option<Section> {
     about.extend(phase.measured_s.map(|seconds| format!("{seconds:.1} s measured")));
     Some(Section {
         id: format!("{prefix}-kernels"),
-        title: "Kernels",
+        title: "Kernels".into(),
         note: format!(
             "From the traced phase ({}); its frames are in no other figure of this page. Shares are of the tenant's time on the GPU.",
             about.join(", ")
@@ -353,7 +353,7 @@ pub(super) fn contention(summary: &Summary, prefix: &str) -> Option<Section> {
     }
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-contention"),
-        title: "Contention",
+        title: "Contention".into(),
         note: format!(
             "What was on the GPU while a frame of the traced phase waited between its own kernels. Kernels that ran side by side \
              count each; this names no cause. {}",
@@ -388,7 +388,7 @@ pub(super) fn frames(summary: &Summary, prefix: &str) -> Option<Section> {
     }
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-frames"),
-        title: "Traced frames",
+        title: "Traced frames".into(),
         note: format!(
             "From release to result: what the host did, the frame's kernels by layer, its copies, and what others had on the same GPU. \
              What is on the critical path is underlined; its last lane shows it whole. Bars that no pixel can tell apart are one.{}",

@@ -1,5 +1,7 @@
 //! The data of the page's template: text ready for display, in the order in which it is shown.
 
+use std::borrow::Cow;
+
 /// Text in pieces, each with whether it is code.
 pub(super) type Words = Vec<(bool, String)>;
 
@@ -15,7 +17,7 @@ pub(super) fn words(text: &str) -> Words {
 /// A part of the page with a heading.
 pub(super) struct Section {
     pub(super) id: String,
-    pub(super) title: &'static str,
+    pub(super) title: Cow<'static, str>,
     pub(super) note: String,
     pub(super) blocks: Vec<Block>,
 }

@@ -34,8 +34,10 @@ pub fn write(roofline: &Roofline, out: &mut dyn Write, style: &Style) -> io::Res
 /// The layers of a run's tenants, all of them, with their work: empty where no layer has any.
 pub fn layers(run: &RunRoofline, style: &Style) -> String {
     let tenants = run.tenants.iter();
-    let known = tenants.filter(|tenant| tenant.layers.iter().any(|layer| layer.nodes > 0));
-    let mut sections: Vec<String> = known.map(|tenant| of_layers(tenant, usize::MAX, style)).collect();
+    let known = tenants.filter(|tenant| tenant.has_more_than_times());
+    let mut sections: Vec<String> = known
+        .flat_map(|tenant| [of_layers(tenant, usize::MAX, style), told(tenant, style)])
+        .collect();
     if !sections.is_empty() {
         sections.push(findings(std::slice::from_ref(run), style));
     }
@@ -235,9 +237,13 @@ fn of_layers(tenant: &TenantRoofline, most: usize, style: &Style) -> String {
         .column("FLOP", Align::Right)
         .column("byte", Align::Right)
         .column("share of roof", Align::Right);
+    let has_memory = tenant.has_told();
+    if has_memory {
+        operators = operators.column("memory", Align::Right);
+    }
     for own in &tenant.operators {
         let at_least = if own.unknown > 0 { "≥ " } else { "" };
-        operators.row(vec![
+        let mut row = vec![
             (
                 match own.operator.as_str() {
                     "" => UNKNOWN.to_owned(),
@@ -251,7 +257,11 @@ fn of_layers(tenant: &TenantRoofline, most: usize, style: &Style) -> String {
             plain(format!("{at_least}{}", scaled(own.flops as f64))),
             plain(format!("{at_least}{}", scaled(own.bytes as f64))),
             plain(or_unknown(own.share, percent)),
-        ]);
+        ];
+        if has_memory {
+            row.push(plain(or_unknown(own.memory_bytes, |bytes| scaled(bytes as f64))));
+        }
+        operators.row(row);
     }
     let mut layers = Grid::headed()
         .column("layer", Align::Left)
@@ -265,8 +275,7 @@ fn of_layers(tenant: &TenantRoofline, most: usize, style: &Style) -> String {
         .column("FLOP/byte", Align::Right)
         .column("share", Align::Right)
         .column("bound", Align::Left);
-    let mut slowest: Vec<&LayerPoint> = tenant.layers.iter().collect();
-    slowest.sort_by_key(|layer| Reverse((layer.ms * 1e6) as i64));
+    let slowest = slowest_first(&tenant.layers);
     for layer in slowest.iter().take(most) {
         let unknown = |value: &Option<String>| dim(value.as_deref().unwrap_or(UNKNOWN));
         layers.row(vec![
@@ -296,6 +305,43 @@ fn of_layers(tenant: &TenantRoofline, most: usize, style: &Style) -> String {
         text += &paragraph(&format!("no shares: {why}"), "  ", style);
     }
     text
+}
+
+/// What computes each layer and what memory it has, as the engine's inspector tells; why that is not known, where it is not.
+fn told(tenant: &TenantRoofline, style: &Style) -> String {
+    let mut text = String::new();
+    if tenant.has_told() {
+        let mut grid = Grid::headed()
+            .column("layer", Align::Left)
+            .column("memory", Align::Right)
+            .column("weights", Align::Right)
+            .column("tactic", Align::Left);
+        for layer in slowest_first(&tenant.layers) {
+            grid.row(vec![
+                plain(ending(&layer.name)),
+                plain(or_unknown(layer.memory_bytes(), |bytes| scaled(bytes as f64))),
+                plain(or_unknown(layer.weights_bytes, |bytes| scaled(bytes as f64))),
+                dim(layer.tactic.as_deref().unwrap_or(UNKNOWN)),
+            ]);
+        }
+        let note = format!("{}, bytes of tensors and weights; the slowest first", tenant.name);
+        text = heading("TACTICS AND MEMORY", &note, style) + &grid.render(style);
+    }
+    if let Some(why) = &tenant.why_not_told {
+        let of = match tenant.has_told() {
+            true => "not all memory",
+            false => "no tactics and memory",
+        };
+        text += &paragraph(&format!("{}, {of}: {why}", tenant.name), "  ", style);
+    }
+    text
+}
+
+/// Layers, the one that takes longest first.
+pub(crate) fn slowest_first<'a>(layers: impl IntoIterator<Item = &'a LayerPoint>) -> Vec<&'a LayerPoint> {
+    let mut slowest: Vec<&LayerPoint> = layers.into_iter().collect();
+    slowest.sort_by_key(|layer| Reverse((layer.ms * 1e6) as i64));
+    slowest
 }
 
 /// The prices in words: name, value with its unit, interval.

@@ -1,9 +1,8 @@
 //! A tenant's networks, each by itself: their times are told apart by the layers that were timed.
 
-use super::placing::Placing;
-use super::result::{NetworkApart, NetworkPoint};
+use super::result::{LayerPoint, NetworkApart, NetworkPoint};
 use super::roofs::Roofs;
-use crate::record::{NetworkManifest, NodeRecord, WorkRecord};
+use crate::record::NetworkManifest;
 
 /// Time of layers that belong to no network by their names, beyond which none is told apart.
 const UNPLACED: f64 = 0.05;
@@ -14,9 +13,7 @@ const UNPLACED: f64 = 0.05;
 /// A sentence: the run has no times of layers, or their names do not lead to the networks, or a network's work is not known.
 pub(super) fn apart(
     networks: &[NetworkManifest],
-    work: &[WorkRecord],
-    layers: &[NodeRecord],
-    placing: &Placing,
+    layers: &[LayerPoint],
     roofs: &Roofs,
 ) -> Result<Vec<NetworkApart>, String> {
     if layers.is_empty() {
@@ -24,20 +21,13 @@ pub(super) fn apart(
             "the run has no times of layers (profile: true), so its networks are one point".to_owned(),
         );
     }
-    let mut seconds = vec![0.0_f64; networks.len()];
+    let mut times = vec![0.0_f64; networks.len()];
     let (mut all, mut unplaced) = (0.0, 0.0);
-    for (layer, nodes) in layers.iter().zip(&placing.nodes) {
-        let took = layer.mean.0.max(0) as f64 / 1e9;
-        all += took;
-        let mut own = nodes
-            .iter()
-            .filter_map(|at| work.get(*at))
-            .map(|node| usize::from(node.network));
-        let first = own.next();
-        let only = first.filter(|first| own.all(|network| network == *first));
-        match only.and_then(|network| seconds.get_mut(network)) {
-            Some(sum) => *sum += took,
-            None => unplaced += took,
+    for layer in layers {
+        all += layer.ms;
+        match layer.network.and_then(|network| times.get_mut(network)) {
+            Some(sum) => *sum += layer.ms,
+            None => unplaced += layer.ms,
         }
     }
     if unplaced > UNPLACED * all {
@@ -46,14 +36,14 @@ pub(super) fn apart(
             100.0 * unplaced / all
         ));
     }
-    let each = networks.iter().zip(seconds);
-    each.map(|(network, seconds)| {
+    let each = networks.iter().zip(times);
+    each.map(|(network, ms)| {
         let own = network
             .work
             .as_ref()
             .ok_or_else(|| format!("the work of {} is not known", network.name))?;
         let placed = roofs
-            .place(own.flops as f64, own.fused_bytes as f64, seconds)
+            .place(own.flops as f64, own.fused_bytes as f64, ms / 1e3)
             .ok_or_else(|| {
                 format!(
                     "{} computes nothing or moves nothing, or took no time",
@@ -66,7 +56,7 @@ pub(super) fn apart(
                 flops: own.flops,
                 bytes: own.fused_bytes,
                 round_trip_bytes: own.round_trip_bytes,
-                ms: seconds * 1e3,
+                ms,
                 intensity: placed.intensity,
                 attainable_flops_per_s: placed.attainable_flops_per_s,
                 achieved_flops_per_s: placed.achieved_flops_per_s,

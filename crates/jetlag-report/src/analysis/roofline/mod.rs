@@ -13,6 +13,8 @@
 //! | `gather` | collects a run's work and times |
 //! | `against` | what the hardware counted, beside the static work |
 //! | `apart` | a tenant's networks, each by itself |
+//! | `told` | what engines' inspectors tell of timed layers |
+//! | `operators` | layers by type |
 //! | `points` | a tenant's networks and layers, placed |
 //! | `several` | runs together: their order, findings, the fit of the energy |
 //! | `result` | what comes out |
@@ -23,11 +25,13 @@ mod ceilings;
 mod energy;
 mod fit;
 mod gather;
+mod operators;
 mod placing;
 mod points;
 mod result;
 mod roofs;
 mod several;
+mod told;
 mod traffic;
 
 #[cfg(test)]
@@ -37,6 +41,7 @@ pub use against::against;
 pub use ceilings::{Bandwidth, CEILINGS_SCHEMA, Ceilings, CeilingsError, Peak, Processor};
 pub use energy::{Coefficient, EnergyFit, EnergyRow, FitError, balance_point, fit_energy};
 pub use gather::{Gathered, Gatherer};
+pub use operators::by_operator;
 pub use placing::{Placing, place};
 pub use points::of_run;
 pub use result::{

@@ -1,20 +1,22 @@
 //! A run's tenants, their networks and layers, placed below the roofs.
 
-use std::collections::BTreeMap;
-
 use super::apart::apart;
 use super::ceilings::{Ceilings, Processor};
 use super::gather::Gathered;
+use super::operators::by_operator;
 use super::placing::{NodeName, Placing, place};
 use super::result::{
-    Bound, EnergyPoint, LayerPoint, NetworkApart, NetworkPoint, OperatorPoints, Placed, RunRoofline,
-    TenantRoofline, Work,
+    Bound, EnergyPoint, LayerPoint, NetworkApart, NetworkPoint, Placed, RunRoofline, TenantRoofline, Work,
 };
 use super::roofs::Roofs;
+use super::told::{told, why_not_told};
 use super::traffic::Tensors;
 use crate::analysis::Summary;
+use crate::analysis::layers;
 use crate::analysis::summary::{Device, NodeTime, TenantSummary};
-use crate::record::{Finding, NetworkManifest, NodeRecord, Sureness, TenantManifest, WorkRecord};
+use crate::record::{
+    EngineLayers, Finding, NetworkManifest, NodeRecord, Sureness, TenantManifest, WorkRecord,
+};
 use crate::scenario::BackendChoice;
 
 /// A share above 1 by more than this is no rounding, and no scatter of a clock.
@@ -129,7 +131,7 @@ impl Of<'_> {
         for layer in &mut layers {
             layer.is_above = self.is_above(layer, roofs.as_ref().ok(), ceilings);
         }
-        let (apart, why_together) = match self.apart(&placing, roofs.as_ref().ok()) {
+        let (apart, why_together) = match self.apart(&layers, roofs.as_ref().ok()) {
             Ok(all) => (all, None),
             Err(why) => (Vec::new(), Some(why)),
         };
@@ -148,6 +150,9 @@ impl Of<'_> {
             roofs: roofs.ok(),
             operators: by_operator(&layers),
             placed: (!layers.is_empty()).then(|| self.placed(&placing)),
+            why_not_told: (!layers.is_empty())
+                .then(|| why_not_told(&self.manifest.networks, &self.manifest.backend))
+                .flatten(),
             layers,
             why_not: network.as_ref().err().cloned(),
             network: network.ok(),
@@ -238,7 +243,7 @@ impl Of<'_> {
     }
 
     /// Each network by itself, where there are several; none without roofs.
-    fn apart(&self, placing: &Placing, roofs: Option<&Roofs>) -> Result<Vec<NetworkApart>, String> {
+    fn apart(&self, layers: &[LayerPoint], roofs: Option<&Roofs>) -> Result<Vec<NetworkApart>, String> {
         let networks = &self.manifest.networks;
         let Some(roofs) = roofs.filter(|_| networks.len() > 1) else {
             return Ok(Vec::new());
@@ -249,7 +254,7 @@ impl Of<'_> {
                     .to_owned(),
             );
         }
-        apart(networks, self.work, self.layers, placing, roofs)
+        apart(networks, layers, roofs)
     }
 
     /// Launches or the host, where the times say so.
@@ -289,9 +294,11 @@ impl Of<'_> {
         let all: f64 = self.layers.iter().map(seconds).sum();
         // The host's time to submit a node is not that of its execution.
         let roofs = roofs.filter(|_| self.figures.node_time != Some(NodeTime::Submission));
-        let each = self.layers.iter().zip(&placing.nodes).zip(works);
-        each.map(|((layer, own), work)| {
+        let told = told(&self.manifest.networks, self.layers);
+        let each = self.layers.iter().zip(&placing.nodes).zip(works).zip(told);
+        each.map(|(((layer, own), work), told)| {
             let nodes: Vec<&WorkRecord> = own.iter().filter_map(|at| self.work.get(*at)).collect();
+            let facts = told.map(|(_, facts)| facts);
             let took = seconds(layer);
             let (flops, bytes) = work.unwrap_or((None, None));
             let least = roofs.and_then(|roofs| roofs.least(flops? as f64, bytes? as f64));
@@ -299,14 +306,26 @@ impl Of<'_> {
             LayerPoint {
                 name: layer.name.clone(),
                 operator: layer.operator.clone(),
-                precision: nodes.last().map(|node| format(&node.element)),
-                input_shape: nodes.first().and_then(|node| node.input_shape.clone()),
-                output_shape: nodes.last().and_then(|node| node.output_shape.clone()),
+                network: network_of(&nodes).or(told.map(|(network, _)| network)),
+                precision: facts
+                    .and_then(|facts| facts.precision.clone())
+                    .or_else(|| nodes.last().map(|node| format(&node.element))),
+                tactic: facts.and_then(|facts| facts.tactic.clone()),
+                input_shape: nodes
+                    .first()
+                    .and_then(|node| node.input_shape.clone())
+                    .or_else(|| facts?.input_shape.clone()),
+                output_shape: nodes
+                    .last()
+                    .and_then(|node| node.output_shape.clone())
+                    .or_else(|| facts?.output_shape.clone()),
                 nodes: nodes.len(),
                 ms: took * 1e3,
                 time_share: if all > 0.0 { took / all } else { 0.0 },
                 flops,
                 bytes,
+                tensors_bytes: facts.and_then(|facts| facts.tensors_bytes),
+                weights_bytes: facts.and_then(|facts| facts.weights_bytes),
                 intensity: flops
                     .zip(bytes)
                     .filter(|(_, bytes)| *bytes > 0)
@@ -433,6 +452,20 @@ impl Of<'_> {
                 "Build the plan with --profiling-verbosity detailed, so that layers keep the names of their nodes.",
             );
         }
+        for network in &self.manifest.networks {
+            let told = network.layers.as_ref().map_or(&[][..], EngineLayers::told);
+            for suspicion in layers::findings(told) {
+                let of = match self.manifest.networks.len() {
+                    1 => String::new(),
+                    _ => format!("{}: ", network.name),
+                };
+                add(
+                    &suspicion.code,
+                    format!("{of}{}", suspicion.message),
+                    &suspicion.advice,
+                );
+            }
+        }
         let bounds = self
             .work
             .iter()
@@ -469,6 +502,13 @@ impl LayerPoint {
     }
 }
 
+/// The one network that all of these nodes are of.
+fn network_of(nodes: &[&WorkRecord]) -> Option<usize> {
+    let first = nodes.first()?.network;
+    let only = nodes.iter().all(|node| node.network == first);
+    only.then_some(usize::from(first))
+}
+
 fn seconds(layer: &NodeRecord) -> f64 {
     layer.mean.0.max(0) as f64 / 1e9
 }
@@ -484,51 +524,6 @@ fn format(element: &str) -> String {
         other => other,
     }
     .to_owned()
-}
-
-fn by_operator(layers: &[LayerPoint]) -> Vec<OperatorPoints> {
-    struct Sum {
-        points: OperatorPoints,
-        least_ms: f64,
-        is_whole: bool,
-    }
-    let mut sums: BTreeMap<&str, Sum> = BTreeMap::new();
-    for layer in layers {
-        let sum = sums.entry(&layer.operator).or_insert_with(|| Sum {
-            points: OperatorPoints {
-                operator: layer.operator.clone(),
-                layers: 0,
-                ms: 0.0,
-                time_share: 0.0,
-                flops: 0,
-                bytes: 0,
-                unknown: 0,
-                share: None,
-            },
-            least_ms: 0.0,
-            is_whole: true,
-        });
-        let points = &mut sum.points;
-        points.layers += 1;
-        points.ms += layer.ms;
-        points.time_share += layer.time_share;
-        points.flops = points.flops.saturating_add(layer.flops.unwrap_or(0));
-        points.bytes = points.bytes.saturating_add(layer.bytes.unwrap_or(0));
-        points.unknown += usize::from(layer.flops.is_none() || layer.bytes.is_none());
-        match layer.share {
-            Some(share) => sum.least_ms += share * layer.ms,
-            // What computes and moves nothing needs no time.
-            None if layer.flops == Some(0) && layer.bytes == Some(0) => {}
-            None => sum.is_whole = false,
-        }
-    }
-    let all = sums.into_values().map(|mut sum| {
-        sum.points.share = (sum.is_whole && sum.points.ms > 0.0).then(|| sum.least_ms / sum.points.ms);
-        sum.points
-    });
-    let mut all: Vec<OperatorPoints> = all.collect();
-    all.sort_by(|a, b| b.ms.total_cmp(&a.ms));
-    all
 }
 
 /// The energy of a frame, if the tenant was alone: what is divided among several is no measurement.

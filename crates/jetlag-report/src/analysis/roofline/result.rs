@@ -67,6 +67,8 @@ pub struct TenantRoofline {
     pub operators: Vec<OperatorPoints>,
     /// How much of the work the layers' names led to; none without layers.
     pub placed: Option<Placed>,
+    /// Why tactics and memory of layers are not known, or not all of them; none where they are, and without layers.
+    pub why_not_told: Option<String>,
     /// Energy of a frame, where it is known.
     pub energy: Option<EnergyPoint>,
     /// The static work of a frame, also where there is no point; none where it is not known.
@@ -75,6 +77,19 @@ pub struct TenantRoofline {
     pub counters: Option<Against>,
     /// Why none of them was set beside it, where counters were given.
     pub no_counters: Option<String>,
+}
+
+impl TenantRoofline {
+    /// Whether anything but its time is known of a layer.
+    pub fn has_more_than_times(&self) -> bool {
+        self.layers.iter().any(|layer| layer.nodes > 0) || self.has_told()
+    }
+
+    /// Whether an engine's inspector told the tactic or the memory of a layer.
+    pub fn has_told(&self) -> bool {
+        let told = |layer: &LayerPoint| layer.tactic.is_some() || layer.tensors_bytes.is_some();
+        self.layers.iter().any(told)
+    }
 }
 
 /// The static work of a tenant's networks in one frame.
@@ -222,11 +237,15 @@ pub struct LayerPoint {
     pub name: String,
     /// Its type.
     pub operator: String,
-    /// Number format, as the network has it.
+    /// Position of its network in the tenant's networks; none where neither its name nor an engine leads to one alone.
+    pub network: Option<usize>,
+    /// Number format: as the engine's inspector has it, else as the network has it.
     pub precision: Option<String>,
-    /// Shape of the first tensor that its first node takes.
+    /// What computes it: the tactic's name or number, where the inspector tells.
+    pub tactic: Option<String>,
+    /// Shape of the first tensor that its first node takes, else that the engine's layer reads.
     pub input_shape: Option<String>,
-    /// Shape of what its last node makes.
+    /// Shape of what its last node makes, else of what the engine's layer writes.
     pub output_shape: Option<String>,
     /// How many nodes of the network it is made of; 0 where its name leads to none.
     pub nodes: usize,
@@ -238,6 +257,10 @@ pub struct LayerPoint {
     pub flops: Option<u64>,
     /// Bytes that its nodes together read and write; none where they are not known.
     pub bytes: Option<u64>,
+    /// Bytes of the tensors that the engine's layer reads and writes, where the inspector tells.
+    pub tensors_bytes: Option<u64>,
+    /// Bytes of its weights and bias, where the inspector tells.
+    pub weights_bytes: Option<u64>,
     /// Operations a byte; none where it moves nothing.
     pub intensity: Option<f64>,
     /// Operations a second that were reached.
@@ -248,6 +271,13 @@ pub struct LayerPoint {
     pub bound: Option<Bound>,
     /// Whether it was faster than can be, also if its tensors stayed in a cache whose bandwidth is known.
     pub is_above: bool,
+}
+
+impl LayerPoint {
+    /// Bytes of its tensors and of the weights that are told; none where those of its tensors are not.
+    pub fn memory_bytes(&self) -> Option<u64> {
+        self.tensors_bytes?.checked_add(self.weights_bytes.unwrap_or(0))
+    }
 }
 
 /// All layers of one type.
@@ -267,6 +297,8 @@ pub struct OperatorPoints {
     pub bytes: u64,
     /// Layers whose work is not known.
     pub unknown: usize,
+    /// Bytes of their tensors and of the weights that are told; none where those of one are not known.
+    pub memory_bytes: Option<u64>,
     /// The shortest time that the roofs allow them over the time that they took; none where the work of one is not known.
     pub share: Option<f64>,
 }

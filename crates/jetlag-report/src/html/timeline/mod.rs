@@ -45,7 +45,7 @@ pub(super) fn section(summary: &Summary, prefix: &str, runs: usize) -> Option<Se
     }
     Some(Section {
         id: format!("{prefix}-timeline"),
-        title: "Timeline",
+        title: "Timeline".into(),
         note: "Who ran when. A frame's blocks are its stages; the thin line before them is the time from its release to its start, \
                and a red line below them a missed deadline."
             .to_owned(),

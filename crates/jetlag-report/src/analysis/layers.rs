@@ -1,12 +1,10 @@
 //! Rules that find known problems in the layers of a built engine.
 //!
-//! They read what TensorRT's engine inspector tells: names alone, or each layer's type, tensors and formats where the
+//! They read what TensorRT's engine inspector tells: names alone, or each layer's type, format and shapes where the
 //! plan was built with `--profiling-verbosity detailed`. Each is a suspicion with what to try, not a measurement: how
 //! much time a layer takes, the profile says.
 
-use serde_json::Value;
-
-use crate::record::Finding;
+use crate::record::{Finding, LayerFacts};
 
 /// Reformat layers that every engine may have: at its inputs and outputs.
 const USUAL_REFORMATS: usize = 2;
@@ -19,12 +17,12 @@ const IMAGE_CHANNELS: u64 = 4;
 /// Names given as examples.
 const EXAMPLES: usize = 3;
 
-/// One layer, as far as it is told.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Layer {
-    name: String,
+/// One layer, as the rules see it.
+#[derive(Clone, Debug)]
+struct Layer<'a> {
+    name: &'a str,
     /// Its type; empty where only names are kept.
-    kind: String,
+    kind: &'a str,
     precision: Option<Precision>,
     /// Channels that come in and go out.
     channels: Option<(u64, u64)>,
@@ -32,7 +30,7 @@ struct Layer {
     grouped: bool,
 }
 
-/// Formats of numbers, as inspectors write them.
+/// Formats that layers compute in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Precision {
     Fp32,
@@ -44,18 +42,14 @@ enum Precision {
 
 impl Precision {
     fn named(format: &str) -> Option<Self> {
-        let format = format.to_ascii_lowercase();
-        let known = [
-            (&["bf16", "bfloat16"][..], Precision::Bf16),
-            (&["fp16", "half"], Precision::Fp16),
-            (&["int8"], Precision::Int8),
-            (&["fp8"], Precision::Fp8),
-            (&["fp32", "float"], Precision::Fp32),
-        ];
-        let found = known
-            .into_iter()
-            .find(|(names, _)| names.iter().any(|name| format.contains(name)));
-        found.map(|(_, precision)| precision)
+        match format {
+            "fp32" => Some(Precision::Fp32),
+            "fp16" => Some(Precision::Fp16),
+            "bf16" => Some(Precision::Bf16),
+            "int8" => Some(Precision::Int8),
+            "fp8" => Some(Precision::Fp8),
+            _ => None,
+        }
     }
 
     fn name(self) -> &'static str {
@@ -79,12 +73,9 @@ impl Precision {
     }
 }
 
-/// What the layers of an engine, as its inspector tells them, point at.
-pub fn findings(inspected: &Value) -> Vec<Finding> {
-    let layers: Vec<Layer> = inspected["Layers"]
-        .as_array()
-        .map(|layers| layers.iter().filter_map(layer).collect())
-        .unwrap_or_default();
+/// What the layers of an engine, in the order of execution, point at.
+pub fn findings(layers: &[LayerFacts]) -> Vec<Finding> {
+    let layers: Vec<Layer<'_>> = layers.iter().map(Layer::of).collect();
     [reformats(&layers), islands(&layers), unaligned(&layers)]
         .into_iter()
         .flatten()
@@ -92,35 +83,18 @@ pub fn findings(inspected: &Value) -> Vec<Finding> {
         .collect()
 }
 
-fn layer(told: &Value) -> Option<Layer> {
-    if let Some(name) = told.as_str() {
-        return Some(Layer {
-            name: name.to_owned(),
-            ..Layer::default()
-        });
+impl<'a> Layer<'a> {
+    fn of(told: &'a LayerFacts) -> Self {
+        let channels = |shape: &Option<String>| shape.as_ref()?.split('x').nth(1)?.parse().ok();
+        Layer {
+            name: &told.name,
+            kind: told.kind.as_deref().unwrap_or_default(),
+            precision: told.precision.as_deref().and_then(Precision::named),
+            channels: channels(&told.input_shape).zip(channels(&told.output_shape)),
+            grouped: told.groups.is_some_and(|groups| groups > 1),
+        }
     }
-    let kind = ["LayerType", "ParameterType"]
-        .iter()
-        .find_map(|key| told[*key].as_str());
-    let first = |side: &str| told[side].as_array().and_then(|tensors| tensors.first()).cloned();
-    let format = |tensor: &Value| tensor["Format/Datatype"].as_str().and_then(Precision::named);
-    let (input, output) = (first("Inputs"), first("Outputs"));
-    let channels = |tensor: &Option<Value>| tensor.as_ref()?["Dimensions"].as_array()?.get(1)?.as_u64();
-    let (inwards, outwards) = (channels(&input), channels(&output));
-    Some(Layer {
-        name: told["Name"].as_str()?.to_owned(),
-        kind: kind.unwrap_or_default().to_owned(),
-        // A layer computes in what it reads; what it writes may be meant for the next.
-        precision: input
-            .as_ref()
-            .and_then(format)
-            .or_else(|| output.as_ref().and_then(format)),
-        channels: inwards.zip(outwards),
-        grouped: told["Groups"].as_u64().is_some_and(|groups| groups > 1),
-    })
-}
 
-impl Layer {
     fn is_reformat(&self) -> bool {
         self.kind.eq_ignore_ascii_case("reformat") || self.name.starts_with("Reformatting CopyNode")
     }
@@ -130,8 +104,8 @@ impl Layer {
     }
 }
 
-fn reformats(layers: &[Layer]) -> Option<Suspicion<'_>> {
-    let found: Vec<&Layer> = layers.iter().filter(|layer| layer.is_reformat()).collect();
+fn reformats<'a>(layers: &'a [Layer<'a>]) -> Option<Suspicion<'a>> {
+    let found: Vec<&Layer<'_>> = layers.iter().filter(|layer| layer.is_reformat()).collect();
     (found.len() > USUAL_REFORMATS).then_some(Suspicion::Reformats {
         found,
         of: layers.len(),
@@ -139,14 +113,14 @@ fn reformats(layers: &[Layer]) -> Option<Suspicion<'_>> {
 }
 
 /// Few layers of a wider precision between others that are narrower.
-fn islands(layers: &[Layer]) -> Option<Suspicion<'_>> {
-    let known: Vec<(&Layer, Precision)> = layers
+fn islands<'a>(layers: &'a [Layer<'a>]) -> Option<Suspicion<'a>> {
+    let known: Vec<(&Layer<'_>, Precision)> = layers
         .iter()
         .filter(|layer| !layer.is_reformat())
         .filter_map(|layer| Some((layer, layer.precision?)))
         .collect();
-    let runs: Vec<&[(&Layer, Precision)]> = known.chunk_by(|a, b| a.1 == b.1).collect();
-    let is_island = |window: &&[&[(&Layer, Precision)]]| {
+    let runs: Vec<&[(&Layer<'_>, Precision)]> = known.chunk_by(|a, b| a.1 == b.1).collect();
+    let is_island = |window: &&[&[(&Layer<'_>, Precision)]]| {
         let [before, run, after] = window else {
             return false;
         };
@@ -168,8 +142,8 @@ fn islands(layers: &[Layer]) -> Option<Suspicion<'_>> {
     })
 }
 
-fn unaligned(layers: &[Layer]) -> Option<Suspicion<'_>> {
-    let misses = |layer: &&Layer| {
+fn unaligned<'a>(layers: &'a [Layer<'a>]) -> Option<Suspicion<'a>> {
+    let misses = |layer: &&Layer<'_>| {
         let (Some(precision), Some((inwards, outwards))) = (layer.precision, layer.channels) else {
             return false;
         };
@@ -177,7 +151,7 @@ fn unaligned(layers: &[Layer]) -> Option<Suspicion<'_>> {
         let input = inwards > IMAGE_CHANNELS && !inwards.is_multiple_of(unit);
         layer.is_convolution() && !layer.grouped && (input || !outwards.is_multiple_of(unit))
     };
-    let found: Vec<&Layer> = layers.iter().filter(misses).collect();
+    let found: Vec<&Layer<'_>> = layers.iter().filter(misses).collect();
     let first = found.first()?;
     Some(Suspicion::Unaligned {
         precision: first.precision?,
@@ -189,16 +163,16 @@ fn unaligned(layers: &[Layer]) -> Option<Suspicion<'_>> {
 /// What the layers point at; its code, message and advice are made here.
 enum Suspicion<'a> {
     /// Layers that only change layout or format, of all that there are.
-    Reformats { found: Vec<&'a Layer>, of: usize },
+    Reformats { found: Vec<&'a Layer<'a>>, of: usize },
     /// Layers of one precision between others of another.
     Islands {
-        found: Vec<&'a Layer>,
+        found: Vec<&'a Layer<'a>>,
         precision: Precision,
         around: Precision,
     },
     /// Convolutions whose channels do not fill what is read at once; of the first its precision and channels.
     Unaligned {
-        found: Vec<&'a Layer>,
+        found: Vec<&'a Layer<'a>>,
         precision: Precision,
         channels: (u64, u64),
     },
@@ -283,45 +257,49 @@ impl From<Suspicion<'_>> for Finding {
     }
 }
 
-fn examples(layers: &[&Layer]) -> String {
-    let names: Vec<&str> = layers
-        .iter()
-        .take(EXAMPLES)
-        .map(|layer| layer.name.as_str())
-        .collect();
+fn examples(layers: &[&Layer<'_>]) -> String {
+    let names: Vec<&str> = layers.iter().take(EXAMPLES).map(|layer| layer.name).collect();
     let more = if layers.len() > EXAMPLES { ", …" } else { "" };
     format!("{}{more}", names.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
-    fn conv(name: &str, format: &str, inwards: u64, outwards: u64) -> Value {
-        json!({
-            "Name": name,
-            "LayerType": "CaskConvolution",
-            "Groups": 1,
-            "Inputs": [{ "Name": "x", "Location": "Device", "Dimensions": [1, inwards, 80, 80], "Format/Datatype": format }],
-            "Outputs": [{ "Name": "y", "Location": "Device", "Dimensions": [1, outwards, 80, 80], "Format/Datatype": format }],
-        })
+    fn conv(name: &str, format: &str, inwards: u64, outwards: u64) -> LayerFacts {
+        let shape = |channels: u64| Some(format!("1x{channels}x80x80"));
+        LayerFacts {
+            name: name.to_owned(),
+            kind: Some("CaskConvolution".to_owned()),
+            precision: Some(format.to_owned()),
+            input_shape: shape(inwards),
+            output_shape: shape(outwards),
+            groups: Some(1),
+            ..LayerFacts::default()
+        }
     }
 
-    fn reformat(name: &str) -> Value {
-        json!({ "Name": name, "LayerType": "Reformat" })
+    fn named(name: &str) -> LayerFacts {
+        LayerFacts {
+            name: name.to_owned(),
+            ..LayerFacts::default()
+        }
     }
 
-    fn codes(layers: Vec<Value>) -> Vec<String> {
-        findings(&json!({ "Layers": layers }))
-            .into_iter()
-            .map(|found| found.code)
-            .collect()
+    fn reformat(name: &str) -> LayerFacts {
+        LayerFacts {
+            kind: Some("Reformat".to_owned()),
+            ..named(name)
+        }
     }
 
-    const HALF: &str = "Channel major FP16 format where channel % 8 == 0";
-    const FLOAT: &str = "Row major linear FP32";
+    fn codes(layers: Vec<LayerFacts>) -> Vec<String> {
+        findings(&layers).into_iter().map(|found| found.code).collect()
+    }
+
+    const HALF: &str = "fp16";
+    const FLOAT: &str = "fp32";
 
     #[test]
     fn a_sound_engine_has_no_finding() {
@@ -333,14 +311,14 @@ mod tests {
             reformat("Reformatting CopyNode for Output Tensor 0 to conv3"),
         ];
         assert!(codes(layers).is_empty());
-        assert!(findings(&Value::Null).is_empty() && codes(Vec::new()).is_empty());
+        assert!(codes(Vec::new()).is_empty());
     }
 
     #[test]
     fn reformats_are_counted_also_where_only_names_are_known() {
-        let names = (0..4).map(|n| json!(format!("Reformatting CopyNode for Input Tensor {n} to add")));
-        let layers: Vec<Value> = names.chain([json!("conv1 + relu")]).collect();
-        let found = findings(&json!({ "Layers": layers }));
+        let names = (0..4).map(|n| named(&format!("Reformatting CopyNode for Input Tensor {n} to add")));
+        let layers: Vec<LayerFacts> = names.chain([named("conv1 + relu")]).collect();
+        let found = findings(&layers);
         assert_eq!(found[0].code, "reformat-layers");
         assert!(
             found[0].message.starts_with("4 of 5 layers"),
@@ -355,10 +333,10 @@ mod tests {
             conv("a", HALF, 32, 32),
             conv("b", HALF, 32, 32),
             conv("softmax", FLOAT, 32, 32),
-            conv("c", "Half", 32, 32),
-            conv("d", "Half", 32, 32),
+            conv("c", HALF, 32, 32),
+            conv("d", HALF, 32, 32),
         ];
-        let found = findings(&json!({ "Layers": island }));
+        let found = findings(&island);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].code, "precision-islands");
         assert!(
@@ -386,19 +364,19 @@ mod tests {
     #[test]
     fn channels_are_held_against_the_precision_and_images_and_groups_are_excused() {
         assert_eq!(codes(vec![conv("a", HALF, 50, 25)]), ["unaligned-convolutions"]);
-        assert_eq!(codes(vec![conv("a", "Int8", 24, 32)]), ["unaligned-convolutions"]);
+        assert_eq!(codes(vec![conv("a", "int8", 24, 32)]), ["unaligned-convolutions"]);
         assert!(codes(vec![conv("a", HALF, 24, 32)]).is_empty());
         assert!(codes(vec![conv("image", HALF, 3, 32)]).is_empty());
         let mut depthwise = conv("depthwise", HALF, 50, 50);
-        depthwise["Groups"] = json!(50);
+        depthwise.groups = Some(50);
         assert!(codes(vec![depthwise]).is_empty());
     }
 
     #[test]
     fn three_layers_are_named_and_of_more_that_there_are_more() {
         for (count, named) in [(1, "a0."), (3, "a0, a1, a2."), (4, "a0, a1, a2, ….")] {
-            let layers: Vec<Value> = (0..count).map(|n| conv(&format!("a{n}"), HALF, 50, 25)).collect();
-            let found = findings(&json!({ "Layers": layers }));
+            let layers: Vec<LayerFacts> = (0..count).map(|n| conv(&format!("a{n}"), HALF, 50, 25)).collect();
+            let found = findings(&layers);
             assert!(
                 found[0].message.ends_with(named) || found[0].message.contains(&named.replace('.', "")),
                 "{}",
@@ -410,7 +388,7 @@ mod tests {
 
     #[test]
     fn a_long_stretch_of_wide_layers_and_one_between_different_precisions_are_no_islands() {
-        let several = |name: &str, format: &str, count: usize| -> Vec<Value> {
+        let several = |name: &str, format: &str, count: usize| -> Vec<LayerFacts> {
             (0..count)
                 .map(|n| conv(&format!("{name}{n}"), format, 32, 32))
                 .collect()
@@ -428,7 +406,7 @@ mod tests {
         assert_eq!(between(HALF, 3, HALF), ["precision-islands"]);
         assert!(between(HALF, 4, HALF).is_empty(), "someone asked for it");
         assert!(
-            between("Int8", 2, HALF).is_empty(),
+            between("int8", 2, HALF).is_empty(),
             "no way back to what was before"
         );
     }
@@ -436,7 +414,7 @@ mod tests {
     #[test]
     fn channels_of_other_operators_are_not_held_against_anything() {
         let mut pooling = conv("pool", HALF, 50, 25);
-        pooling["LayerType"] = json!("CaskPooling");
+        pooling.kind = Some("CaskPooling".to_owned());
         assert!(codes(vec![pooling]).is_empty());
     }
 
@@ -444,7 +422,7 @@ mod tests {
     fn one_wide_layer_between_single_narrow_ones_is_an_island_and_each_finding_has_its_advice() {
         let island =
             [("a", HALF), ("b", FLOAT), ("c", HALF)].map(|(name, format)| conv(name, format, 32, 32));
-        let of = |layers: &[Value]| findings(&json!({ "Layers": layers })).remove(0);
+        let of = |layers: &[LayerFacts]| findings(layers).remove(0);
         let island = of(&island);
         assert_eq!(island.code, "precision-islands");
         let reformats = of(&(0..4).map(|n| reformat(&format!("r{n}"))).collect::<Vec<_>>());
@@ -465,7 +443,7 @@ mod tests {
 
     #[test]
     fn another_sixteen_bit_format_between_layers_is_no_island() {
-        let layers = [HALF, HALF, "Row major linear BF16", HALF, HALF]
+        let layers = [HALF, HALF, "bf16", HALF, HALF]
             .into_iter()
             .enumerate()
             .map(|(n, format)| conv(&format!("a{n}"), format, 32, 32));
