@@ -85,7 +85,7 @@ fn read_small(bencher: Bencher<'_, '_>, name: &str) {
     };
     for n in 0..SMALL {
         writer
-            .write("/small", Time(n), &Message::Image(image.clone()))
+            .write("/small", Time(n), &Message::Image(image))
             .expect("a message");
     }
     writer.finish().expect("a bag");
