@@ -169,7 +169,7 @@ fn a_cut_file_says_how_much_of_it_was_read_and_up_to_when() {
 fn any_flipped_byte_is_found_and_never_a_panic() {
     let events = made::events(60);
     let bytes = written(&made::manifest(), &events);
-    for at in 0..bytes.len() {
+    let check = |at: usize| {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x41;
         if let Ok((got, completeness)) = read(&damaged) {
@@ -179,7 +179,15 @@ fn any_flipped_byte_is_found_and_never_a_panic() {
                 "byte {at}"
             );
         }
-    }
+    };
+    // Half a minute of one processor, and by its name among the last tests: on all of them.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for first in 0..threads {
+            let (check, len) = (&check, bytes.len());
+            scope.spawn(move || (first..len).step_by(threads).for_each(check));
+        }
+    });
 }
 
 #[test]

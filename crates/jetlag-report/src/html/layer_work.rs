@@ -3,7 +3,7 @@
 use super::view::{Block, Cell, Section, Table, cell, words};
 use crate::analysis::roofline::{LayerPoint, TenantRoofline, by_operator};
 use crate::text::number::{UNKNOWN, or_unknown, percent, short};
-use crate::text::roofline::{scaled, slowest_first};
+use crate::text::roofline::{of_known, scaled, slowest_first};
 
 /// Layers in one table.
 const MOST_LAYERS: usize = 60;
@@ -72,7 +72,6 @@ fn types(layers: &[&LayerPoint], has_told: bool) -> Table {
     }
     let mut table = Table::new("by type", &columns);
     for own in by_operator(layers.iter().copied()) {
-        let at_least = if own.unknown > 0 { "≥ " } else { "" };
         let mut row = vec![
             cell(match own.operator.as_str() {
                 "" => UNKNOWN,
@@ -81,8 +80,8 @@ fn types(layers: &[&LayerPoint], has_told: bool) -> Table {
             cell(own.layers.to_string()),
             cell(short(own.ms)),
             cell(percent(own.time_share)),
-            cell(format!("{at_least}{}", scaled(own.flops as f64))),
-            cell(format!("{at_least}{}", scaled(own.bytes as f64))),
+            cell(of_known(&own, own.flops)),
+            cell(of_known(&own, own.bytes)),
             cell(or_unknown(own.share, percent)),
         ];
         if has_told {

@@ -9,7 +9,8 @@ use super::scaled::{ending, paragraph};
 use super::{dim, heading, plain};
 use crate::Style;
 use crate::analysis::roofline::{
-    Ceilings, Coefficient, EnergyRoofline, LayerPoint, NetworkPoint, Roofline, RunRoofline, TenantRoofline,
+    Ceilings, Coefficient, EnergyRoofline, LayerPoint, NetworkPoint, OperatorPoints, Roofline, RunRoofline,
+    TenantRoofline,
 };
 use crate::table::{Align, Grid, Ink, Text};
 
@@ -222,6 +223,15 @@ pub(crate) fn run_name(runs: &[RunRoofline], number: usize) -> String {
     name.unwrap_or(UNKNOWN).to_owned()
 }
 
+/// A sum over the layers of a type; a lower bound where the work of some is not known, and no figure where that of none is.
+pub(crate) fn of_known(own: &OperatorPoints, sum: u64) -> String {
+    match own.unknown {
+        0 => scaled(sum as f64),
+        unknown if unknown == own.layers => UNKNOWN.to_owned(),
+        _ => format!("≥ {}", scaled(sum as f64)),
+    }
+}
+
 fn of_layers(tenant: &TenantRoofline, most: usize, style: &Style) -> String {
     if tenant.layers.is_empty() {
         return String::new();
@@ -242,7 +252,6 @@ fn of_layers(tenant: &TenantRoofline, most: usize, style: &Style) -> String {
         operators = operators.column("memory", Align::Right);
     }
     for own in &tenant.operators {
-        let at_least = if own.unknown > 0 { "≥ " } else { "" };
         let mut row = vec![
             (
                 match own.operator.as_str() {
@@ -254,8 +263,8 @@ fn of_layers(tenant: &TenantRoofline, most: usize, style: &Style) -> String {
             plain(own.layers.to_string()),
             plain(short(own.ms)),
             plain(percent(own.time_share)),
-            plain(format!("{at_least}{}", scaled(own.flops as f64))),
-            plain(format!("{at_least}{}", scaled(own.bytes as f64))),
+            plain(of_known(own, own.flops)),
+            plain(of_known(own, own.bytes)),
             plain(or_unknown(own.share, percent)),
         ];
         if has_memory {
@@ -441,5 +450,27 @@ fn findings(runs: &[RunRoofline], style: &Style) -> String {
     match text.is_empty() {
         true => text,
         false => heading("FINDINGS", "", style) + &text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_types_are_lower_bounds_or_no_figures_where_layers_are_not_known() {
+        let of = |unknown| OperatorPoints {
+            operator: "Conv".to_owned(),
+            layers: 3,
+            ms: 1.0,
+            time_share: 1.0,
+            flops: 2_000,
+            bytes: 0,
+            unknown,
+            memory_bytes: None,
+            share: None,
+        };
+        let shown = [0, 1, 3].map(|unknown| of_known(&of(unknown), 2_000));
+        assert_eq!(shown, ["2.00 k", "≥ 2.00 k", UNKNOWN]);
     }
 }
