@@ -84,7 +84,7 @@ pub(crate) fn network(folder: &Path, name: &str, inputs: &[(&str, DataType, &[&s
 fn tenant_of(arguments: &[&str], folder: &Path) -> Value {
     let short = [
         "--set",
-        "duration=60s",
+        "duration=600s",
         "--set",
         "warmup=0s",
         "--set",
@@ -241,7 +241,7 @@ fn a_network_alone_runs_in_a_closed_loop_on_made_inputs() {
             "run",
             CAMERA,
             "--set",
-            "duration=1s",
+            "duration=600s",
             "--set",
             "warmup=0s",
             "--set",

@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 
+use jetlag::record::{Event, RunReader, SampleRecord};
 use nvidia_doubles::nvml;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -213,8 +214,8 @@ fn the_idle_baseline_is_taken_without_what_keeps_the_gpu_on() {
     fs::write(rails.join("update_interval"), "7").unwrap();
     fs::write(
         root.path().join("s.ron"),
-        "Scenario(name: \"idle\", duration: \"1s\", warmup: \"0s\", baseline: (idle: \"500ms\"), telemetry: (interval: \"50ms\"), \
-         tenants: [Tenant(name: \"n\", backend: Null, arrival: Periodic(hz: 20))])",
+        "Scenario(name: \"idle\", duration: \"600s\", warmup: \"0s\", baseline: (idle: \"500ms\"), telemetry: (interval: \"50ms\"), \
+         tenants: [Tenant(name: \"n\", backend: Null, arrival: Periodic(hz: 20), frames: 20)])",
     )
     .unwrap();
     let ran = run(root.path(), &["run", "s.ron", "--quiet", "--out", "r.mcap"]);
@@ -577,15 +578,36 @@ fn sensors_that_vanish_or_turn_to_nonsense_in_the_middle_are_said_and_never_zero
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let recorded = || under_way::frames(&root.path().join("r.mcap"), 0).len();
-    wait_until("the run measures", || recorded() > 0);
-    let before = recorded();
+    let file = root.path().join("r.mcap");
+    // How often each rail was read while the run measured, or could not be read, as far as that is in the file.
+    let recorded = |is_read: bool| -> usize {
+        let frames = under_way::frames(&file, 0);
+        let Some(begun) = frames.iter().map(|frame| frame.released).min() else {
+            return 0;
+        };
+        let counts = |sample: &SampleRecord, rail: &str| {
+            sample.signal == rail && sample.at >= begun && sample.value.is_some() == is_read
+        };
+        let of = |rail: &str| {
+            let events = RunReader::open(&file).unwrap();
+            let own =
+                events.filter(|event| matches!(event, Ok(Event::Sample(sample)) if counts(sample, rail)));
+            own.count()
+        };
+        ["VDD_IN", "VDD_CPU_GPU_CV", "VDD_SOC"]
+            .map(of)
+            .into_iter()
+            .min()
+            .unwrap()
+    };
+    wait_until("the rails are read", || recorded(true) >= 5);
+    let before = recorded(true);
     let hwmon = root.path().join("sys/class/hwmon/hwmon1");
     fs::write(hwmon.join("in2_input"), "garbage").unwrap();
     fs::write(hwmon.join("curr3_input"), "999999999").unwrap();
     fs::remove_file(hwmon.join("in1_input")).unwrap();
     // Without them for as long again.
-    wait_until("the run goes on", || recorded() >= 2 * before + 50);
+    wait_until("the run goes on", || recorded(false) >= 2 * before + 20);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let summary: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
     for rail in summary["power"].as_array().unwrap() {

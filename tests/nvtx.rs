@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
 
-const SCENARIO: &str = r#"Scenario(duration: "2s", warmup: "0s", tenants: [
+/// Ended by its frames, of which none is dropped, however busy the machine is.
+const SCENARIO: &str = r#"Scenario(duration: "600s", warmup: "0s", tenants: [
     Tenant(name: "camera", detector: "builtin:camera", source: Synthetic(sensor: Camera, scenes: 1),
-           backend: Sim(Fixed("1ms")), arrival: Periodic(20), depth: 2),
-    Tenant(name: "radar", backend: Null, arrival: Periodic(50)),
+           backend: Sim(Fixed("1ms")), arrival: Periodic(20), depth: 2, overload: Queue(capacity: 100), frames: 20),
+    Tenant(name: "radar", backend: Null, arrival: Periodic(50), frames: 50),
 ])"#;
 
 fn run(tool: &Path, file: &Path) -> Output {
@@ -84,7 +85,7 @@ fn each_stage_is_a_range_named_by_tenant_and_frame_on_the_thread_that_does_it() 
         );
     }
     let camera = of("camera");
-    assert!(camera.len() >= 2, "{}", camera.len());
+    assert_eq!(camera.len(), 20);
     for frame in camera {
         assert_eq!(
             names(&frame),

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::common::output::{assert_refused, run, stderr, stdout};
 
 const CAMERA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx");
-const BASE: &str = r#"Scenario(duration: "20s", warmup: "0s", tenants: [
+const BASE: &str = r#"Scenario(duration: "600s", warmup: "0s", tenants: [
     Tenant(name: "net", detector: "nets/one.onnx", backend: Cpu(threads: 1), frames: 3)])"#;
 const SWEEP: &str =
     r#"Sweep(base: "base.ron", axes: [Axis(set: "tenants.net.detector", files: "nets/*.onnx")])"#;

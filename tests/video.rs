@@ -189,7 +189,7 @@ fn a_timer_takes_the_newest_frame_and_all_may_be_decoded_before() {
             path.display()
         )
     };
-    let output = run(folder.path(), "2s", &[&tenant("ahead: 2", "Sampled(hz: 8)")]);
+    let output = run(folder.path(), "600s", &[&tenant("ahead: 2", "Sampled(hz: 8)")]);
     // At 0, 125, 250, … ms: frames 0, 2, 5, 5, 6, 7, 8, 9.
     let sampled = tenants(&output)[0]["sampled"].clone();
     assert_eq!(
@@ -240,12 +240,13 @@ fn a_camera_s_frames_are_released_when_they_come() {
     }
     let folder = tempfile::tempdir().unwrap();
     let tenant = format!(
-        "Tenant(name: \"t\", backend: Null, source: {}, depth: 2)",
+        "Tenant(name: \"t\", backend: Null, source: {}, depth: 2, frames: 40)",
         camera(50, "")
     );
-    let output = run(folder.path(), "1s", &[&tenant]);
+    // Ends with its frames.
+    let output = run(folder.path(), "600s", &[&tenant]);
     let frames = frames(folder.path(), 0);
-    assert!(frames.len() > 5, "{}", said(&output));
+    assert_eq!(frames.len(), 40, "{}", said(&output));
     for (n, frame) in frames.iter().enumerate() {
         assert_eq!((frame.sequence, frame.captured), (n as u64, Some(frame.released)));
         assert!(
@@ -270,10 +271,11 @@ fn a_slow_tenant_drops_a_camera_s_frames_by_its_policy() {
     for (overload, newest) in [("DropOldest(1)", true), ("DropNewest(1)", false)] {
         let folder = tempfile::tempdir().unwrap();
         let tenant = format!(
-            "Tenant(name: \"t\", backend: Sim(Fixed(\"150ms\")), source: {}, overload: {overload}, deadline: \"400ms\")",
+            "Tenant(name: \"t\", backend: Sim(Fixed(\"150ms\")), source: {}, overload: {overload}, deadline: \"400ms\", frames: 75)",
             camera(50, "")
         );
-        let output = run(folder.path(), "1500ms", &[&tenant]);
+        // Ends with its frames.
+        let output = run(folder.path(), "600s", &[&tenant]);
         let told = tenants(&output)[0].clone();
         let count = |name: &str| told["frames"][name].as_u64().unwrap();
         assert!(
@@ -416,8 +418,9 @@ fn a_decoder_that_dies_in_the_middle_ends_its_tenant_and_no_other() {
     let broken = format!(
         "Tenant(name: \"broken\", backend: Null, source: {source}, arrival: Replay, overload: Queue(100))"
     );
-    let well = "Tenant(name: \"well\", backend: Null, arrival: Periodic(20))";
-    let output = run(folder.path(), "1s", &[&broken, well]);
+    let well = "Tenant(name: \"well\", backend: Null, arrival: Periodic(20), frames: 20)";
+    // One gives up, the other ends with its frames.
+    let output = run(folder.path(), "600s", &[&broken, well]);
     let (told, text) = (tenants(&output), said(&output));
     assert_eq!(told[0]["frames"]["completed"], 5, "{text}");
     assert_eq!(told[0]["frames"]["failed"], 10, "{text}");

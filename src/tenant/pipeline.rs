@@ -198,7 +198,10 @@ impl Runner {
             _ => None,
         };
         let overload = match &live {
-            Some(live) => live.begin(plan.epoch, plan.end, self.overload),
+            Some(live) => {
+                live.limit(plan.measured_from, self.frames);
+                live.begin(plan.epoch, plan.end, self.overload)
+            }
             None => self.overload,
         };
         if overload != self.overload {

@@ -15,8 +15,8 @@ fn the_idle_baseline_begins_when_the_rails_filter_has_settled() {
     let root = boards::board("orin-nano-r36");
     fs::write(
         root.path().join("s.ron"),
-        "Scenario(name: \"idle\", duration: \"200ms\", warmup: \"0s\", baseline: (idle: \"100ms\"), \
-         tenants: [Tenant(name: \"n\", backend: Null, arrival: Periodic(hz: 20))])",
+        "Scenario(name: \"idle\", duration: \"600s\", warmup: \"0s\", baseline: (idle: \"100ms\"), \
+         tenants: [Tenant(name: \"n\", backend: Null, arrival: Periodic(hz: 20), frames: 4)])",
     )
     .unwrap();
     let ran = run(root.path(), &["run", "s.ron", "--quiet", "--out", "r.mcap"]);

@@ -95,8 +95,12 @@ fn waiting_for_the_submission_of_the_frame_before_is_queueing() {
     let mut trial = Trial::with(
         2,
         6,
-        |_, _| {
-            // Much longer than the next frame takes to be made, on a busy machine too.
+        |journal, frame| {
+            // The first is submitted by the thread that makes the next; the last has none after it.
+            if !matches!(frame, 0 | 5) && !journal.await_line(&format!("acquire {}", frame + 1)) {
+                return Err(failure("the stages do not overlap"));
+            }
+            // Much longer than it takes from there until the frame is made, on a busy machine too.
             std::thread::sleep(Duration::from_millis(150));
             Ok(())
         },
@@ -114,6 +118,14 @@ fn waiting_for_the_submission_of_the_frame_before_is_queueing() {
     }));
 }
 
+/// Returns when all of these tenants wait at the gate. What it shows of itself is all that tells who does.
+fn until_waits(gate: &Gate, tenants: &[u16]) {
+    let waits = |tenant: &u16| format!("{gate:?}").contains(&format!("Waiting {{ tenant: {tenant},"));
+    while !tenants.iter().all(waits) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn waiting_for_its_turn_on_the_device_is_queueing() {
     for depth in [1, 2] {
@@ -122,11 +134,9 @@ fn waiting_for_its_turn_on_the_device_is_queueing() {
         trial.runner.gate = Some(gate.clone());
         // Another tenant is on the device for a while.
         gate.enter(0, None);
-        let journal = trial.journal.clone();
         let other = std::thread::spawn(move || {
-            journal.await_line("acquire 0");
-            // Most of it is left when the frame comes to the gate.
-            std::thread::sleep(Duration::from_millis(300));
+            until_waits(&gate, &[3]);
+            std::thread::sleep(Duration::from_millis(15));
             gate.leave(0);
         });
         let (_, records, _) = trial.run();
@@ -218,11 +228,7 @@ fn at_the_gate_a_frame_is_due_its_deadline_after_its_release() {
         entered.leave(1);
     });
     let opener = std::thread::spawn(move || {
-        // What the gate shows of itself is all that tells who waits.
-        let waits = |tenant: u16| format!("{gate:?}").contains(&format!("Waiting {{ tenant: {tenant},"));
-        while !(waits(1) && waits(3)) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        until_waits(&gate, &[1, 3]);
         gate.leave(9);
     });
     trial.run();

@@ -38,10 +38,16 @@ fn a_hot_gpu_without_a_thermal_zone_is_waited_for_and_named() {
     let mut waiting = sweep().stderr(said).spawn().unwrap();
     let text = || fs::read_to_string(folder.path().join("said")).unwrap();
     wait_until("the first run is announced", || text().contains("run 1 of 2"));
-    // A few looks at least.
-    std::thread::sleep(std::time::Duration::from_millis(700));
+    // A look asks both cards; of a few looks the first ones are over.
+    let asked = folder.path().join("nvml/state.temperatures");
+    wait_until("it has looked a few times", || {
+        fs::read_to_string(&asked).is_ok_and(|asked| asked.lines().count() >= 9)
+    });
     assert!(!text().contains("run 2 of 2"), "it does not wait: {}", text());
-    fs::write(&state, "count 2\n0/temperature 40\n1/temperature 49\n").unwrap();
+    // As a whole: half of it would be another state.
+    let cooled = folder.path().join("nvml/cooled");
+    fs::write(&cooled, "count 2\n0/temperature 40\n1/temperature 49\n").unwrap();
+    fs::rename(cooled, &state).unwrap();
     assert!(waiting.wait().unwrap().success(), "{}", text());
     assert!(
         text().contains("for GPU 1 (NVIDIA H100 PCIe) in NVML, which was at 71 °C; all are below 50 °C"),

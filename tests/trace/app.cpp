@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <sys/wait.h>
 #include <thread>
@@ -138,6 +141,12 @@ struct Gpu
         driver("cuLaunchKernel", function, 2U, 1U, 1U, 32U, 1U, 1U, 0U, stream, static_cast<void**>(parameters), static_cast<void**>(nullptr));
     }
     void wait() { driver("cuStreamSynchronize", stream); }
+    /// A call that nothing else here makes.
+    void mark()
+    {
+        driver("cuMemsetD16Async", memory, static_cast<unsigned short>(1), std::size_t{2}, stream);
+        wait();
+    }
     /// Each batch copies, has a kernel directly within and two in a range, and copies back.
     void frames(int count)
     {
@@ -181,8 +190,59 @@ struct Gpu
 
 std::sig_atomic_t volatile stopped = 0;
 
-/// Lets the thread that writes have its turn, so that a test knows what is in the file of a program that dies.
-void settle() { usleep(400'000); }
+/// Whether what is written of this process so far has these words in it.
+bool isWritten(std::string const& words)
+{
+    std::string const own = std::to_string(getpid()) + "-";
+    for (auto const& entry : std::filesystem::directory_iterator(std::getenv("JETLAG_SPOOL")))
+    {
+        if (entry.path().filename().string().rfind(own, 0) != 0)
+            continue;
+        std::ifstream file(entry.path(), std::ios::binary);
+        std::string const bytes{std::istreambuf_iterator<char>(file), {}};
+        if (bytes.find(words) != std::string::npos)
+            return true;
+    }
+    return false;
+}
+
+void untilWritten(std::string const& words)
+{
+    // Only a writer that hangs takes minutes.
+    for (int n = 0; n < 60'000 && !isWritten(words); ++n)
+        usleep(5'000);
+    if (!isWritten(words))
+    {
+        std::fprintf(stderr, "app: %s is never written\n", words.c_str());
+        std::_Exit(74);
+    }
+}
+
+/// Waits until all that was done so far is in the file, so that a test knows what is there of a program that dies.
+void settle(Gpu* gpu)
+{
+    if (std::getenv("JETLAG_SPOOL") == nullptr)
+        return;
+    if (gpu != nullptr)
+    {
+        // Records of the GPU come in their order.
+        gpu->mark();
+        untilWritten("cuMemsetD16Async");
+    }
+    // A name may be written one visit before what ended ahead of it, and be seen while the rest of its visit is still written: by the
+    // third, all of that is over.
+    static int marks = 0;
+    for (int n = 0; n < 3; ++n)
+    {
+        std::string const name = "settled " + std::to_string(marks++) + ".";
+        nvtxRangePushA(name.c_str());
+        nvtxRangePop();
+        untilWritten(name);
+    }
+}
+
+/// Lets the thread that writes have a turn, where it may not be able to write.
+void rest() { usleep(400'000); }
 
 int perform(std::vector<std::string> const& orders)
 {
@@ -209,7 +269,9 @@ int perform(std::vector<std::string> const& orders)
         else if (order == "graph")
             device().graph(std::atoi(next().c_str()));
         else if (order == "settle")
-            settle();
+            settle(gpu);
+        else if (order == "rest")
+            rest();
         else if (order == "fork")
         {
             // The child has ranges, too, and ends as programs do.

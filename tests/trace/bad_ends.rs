@@ -217,7 +217,7 @@ fn a_full_disk_leaves_what_was_written_and_the_program_runs_on() {
     let Some(app) = app() else { return };
     let folder = tempfile::tempdir().unwrap();
     let words = format!(
-        "ulimit -f 1; trap '' XFSZ; exec {} batches 200 settle batches 3000 settle exit 8",
+        "ulimit -f 1; trap '' XFSZ; exec {} batches 200 rest batches 3000 rest exit 8",
         app.display()
     );
     let output = trace(

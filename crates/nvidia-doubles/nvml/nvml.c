@@ -2,7 +2,7 @@
  *
  * What it answers is read from the file STATE at every call: lines "key value", such as "power 250000"; a key that is
  * not there is "Not Supported", and a value "error N" is that error; "refuses_lock N" refuses to set that. What is set is written to STATE.set, one line a
- * call; each question for the loads adds a line to STATE.loads. The layouts of structs are those of nvml.h. */
+ * call; each question for the loads adds a line to STATE.loads, and each for a temperature one to STATE.temperatures. The layouts of structs are those of nvml.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,14 +100,17 @@ QUESTION(nvmlDeviceGetEnforcedPowerLimit, unsigned, "limit")
 QUESTION(nvmlDeviceGetPersistenceMode, unsigned, "persistence")
 
 typedef struct { unsigned gpu, memory; } utilization_t;
+/* Adds a line for this device to a file. */
+static void asked(const char *path, nvmlDevice_t device) {
+    FILE *file = fopen(path, "a");
+    if (!file) return;
+    fprintf(file, "%ld\n", (long)device - 1);
+    fclose(file);
+}
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, utilization_t *answer) {
     double value;
     nvmlReturn_t found = of(device, "load", &value);
-    FILE *file = fopen(STATE ".loads", "a");
-    if (file) {
-        fprintf(file, "%ld\n", (long)device - 1);
-        fclose(file);
-    }
+    asked(STATE ".loads", device);
     if (found == SUCCESS) answer->gpu = answer->memory = (unsigned)value;
     return found;
 }
@@ -127,6 +130,7 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, unsigned sensor, unsi
     double value;
     nvmlReturn_t found = of(device, "temperature", &value);
     (void)sensor;
+    asked(STATE ".temperatures", device);
     if (found == SUCCESS) *c = (unsigned)value;
     return found;
 }

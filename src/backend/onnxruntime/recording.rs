@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use super::profile::{Execution, Fault, Profile, Told};
 use crate::clock::{Clock, RealClock};
 use crate::record::Finding;
-use crate::units::Stamp;
+use crate::units::{Nanos, Stamp};
 
 /// Executions that are stamped: each has at least one event, and the profile no more than these.
 const MOST_EXECUTIONS: usize = super::profile::MOST_EVENTS;
@@ -34,13 +34,37 @@ pub(super) struct Moment {
     system_ns: i64,
 }
 
+/// Readings of both clocks that are closer together than this are of one moment.
+const CLOSE: Nanos = Nanos::from_micros(1);
+/// So often they are read where the system takes the processor away in between: what it takes would put every node of the execution
+/// out of its place.
+const LOOKS: usize = 16;
+
 impl Moment {
     pub(super) fn now() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        Moment {
-            ours: RealClock.now(),
-            system_ns: since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(0)),
+        let mut best = Moment::look();
+        for _ in 1..LOOKS {
+            if best.1 <= CLOSE {
+                break;
+            }
+            let next = Moment::look();
+            if next.1 < best.1 {
+                best = next;
+            }
         }
+        best.0
+    }
+
+    /// The system's clock between two readings of ours, and how far these are apart.
+    fn look() -> (Self, Nanos) {
+        let before = RealClock.now();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let apart = RealClock.now() - before;
+        let moment = Moment {
+            ours: before + Nanos(apart.0 / 2),
+            system_ns: since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(0)),
+        };
+        (moment, apart)
     }
 }
 

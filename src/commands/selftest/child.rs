@@ -20,6 +20,17 @@ const MOST_READ: u64 = 32 << 20;
 /// The most of its words that go into a report.
 const MOST_TOLD: usize = 500;
 
+/// What every time limit of a check is multiplied by: machines may be slow, or busy.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience(pub(super) u32);
+
+impl Patience {
+    /// The limit for what usually takes no longer than this.
+    pub(super) fn allow(self, usual: Duration) -> Duration {
+        usual.saturating_mul(self.0)
+    }
+}
+
 /// How a process ended.
 pub(super) struct Ended {
     status: Option<ExitStatus>,
@@ -37,13 +48,15 @@ pub(super) enum Why {
     Late(Duration),
     /// Somebody stopped the self-test.
     Stopped,
+    /// What it was run for was seen, and it was asked to end.
+    Enough,
 }
 
 impl Ended {
-    /// Its exit code, where it ended by itself and by no signal.
+    /// Its exit code, where it ended by itself or when it had done enough, and by no signal.
     pub(super) fn code(&self) -> Option<i32> {
         match self.why {
-            Why::Itself => self.status?.code(),
+            Why::Itself | Why::Enough => self.status?.code(),
             Why::Late(_) | Why::Stopped => None,
         }
     }
@@ -53,8 +66,8 @@ impl Ended {
         let how = match (self.why, self.status) {
             (Why::Late(limit), _) => format!("not finished after {:.0} s, and stopped", limit.as_secs_f64()),
             (Why::Stopped, _) => "interrupted".to_owned(),
-            (Why::Itself, Some(status)) => status.to_string(),
-            (Why::Itself, None) => "ended".to_owned(),
+            (Why::Itself | Why::Enough, Some(status)) => status.to_string(),
+            (Why::Itself | Why::Enough, None) => "ended".to_owned(),
         };
         match self.said() {
             said if said.is_empty() => how,
@@ -90,12 +103,23 @@ pub(super) struct Program<'a> {
     pub(super) stop: &'a AtomicBool,
     /// Where TensorRT is, as `--tensorrt` has it.
     pub(super) tensorrt: Option<PathBuf>,
+    pub(super) patience: Patience,
 }
 
 impl Program<'_> {
     /// Runs `jetlag ARGUMENTS…` until it ends, or its time is over, or the self-test is stopped. The kernel ends it with the
     /// thread that calls this.
     pub(super) fn run<S: AsRef<str>>(&self, arguments: &[S], limit: Duration) -> std::io::Result<Ended> {
+        self.run_until(arguments, limit, &AtomicBool::new(false))
+    }
+
+    /// The same, which is asked to end once this is set, too.
+    pub(super) fn run_until<S: AsRef<str>>(
+        &self,
+        arguments: &[S],
+        limit: Duration,
+        enough: &AtomicBool,
+    ) -> std::io::Result<Ended> {
         let (mut out, mut err) = (tempfile::tempfile()?, tempfile::tempfile()?);
         let words = arguments.iter().map(|argument| OsString::from(argument.as_ref()));
         let mut child = Command::new(&self.path)
@@ -113,7 +137,7 @@ impl Program<'_> {
             // Ctrl-C comes to us and is handed on once: twice would end a run before it has saved.
             .process_group(0)
             .spawn()?;
-        let (status, why) = self.wait(&mut child, limit)?;
+        let (status, why) = self.wait(&mut child, limit, enough)?;
         Ok(Ended {
             status,
             why,
@@ -122,7 +146,12 @@ impl Program<'_> {
         })
     }
 
-    fn wait(&self, child: &mut Child, limit: Duration) -> std::io::Result<(Option<ExitStatus>, Why)> {
+    fn wait(
+        &self,
+        child: &mut Child,
+        limit: Duration,
+        enough: &AtomicBool,
+    ) -> std::io::Result<(Option<ExitStatus>, Why)> {
         let begun = Instant::now();
         let why = loop {
             if let Some(status) = child.try_wait()? {
@@ -130,6 +159,9 @@ impl Program<'_> {
             }
             if self.stop.load(Ordering::Relaxed) {
                 break Why::Stopped;
+            }
+            if enough.load(Ordering::Relaxed) {
+                break Why::Enough;
             }
             if begun.elapsed() > limit {
                 break Why::Late(limit);
@@ -140,7 +172,7 @@ impl Program<'_> {
         let tell = |signal| group.map(|group| kill_process_group(group, signal));
         tell(Signal::TERM);
         let told = Instant::now();
-        while told.elapsed() < SAVES_WITHIN {
+        while told.elapsed() < self.patience.allow(SAVES_WITHIN) {
             if let Some(status) = child.try_wait()? {
                 // What it started may still be there.
                 tell(Signal::KILL);

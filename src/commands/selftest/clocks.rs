@@ -1,20 +1,24 @@
 //! Clocks held by a run and given back: each as it was before. The run is a process of its own and names itself as their
 //! owner, so that what is left of it if it is killed is given back at the next start.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::child::Why;
 use super::session::{Session, Tools};
 use crate::board::facts;
 use crate::cli::{ClocksWhen, SelftestGroup as Group};
 use crate::show::selftest::{Outcome, Verdict};
 
-/// Three looks and a run of two seconds.
+/// A few looks, and a run that ends when the clocks were seen.
 const WITHIN: Duration = Duration::from_secs(40);
 const LOOK: Duration = Duration::from_secs(10);
 /// From its start, a run holds the clocks within this.
 const HELD_WITHIN: Duration = Duration::from_secs(30);
+/// From the first that is seen of it, all of them are.
+const SET_WITHIN: Duration = Duration::from_secs(3);
 /// Limits that differ by less are the same, in MHz.
 const SAME_MHZ: f64 = 0.5;
 
@@ -87,9 +91,9 @@ pub(super) fn clocks(session: &mut Session<'_>, when: ClocksWhen) -> anyhow::Res
     }
 }
 
-/// A run that holds the clocks for two seconds; what was seen of them meanwhile, and how it ended.
+/// A run that holds the clocks until they were seen so, however long a look takes; what was seen of them meanwhile, and how it ended.
 fn hold(tools: &Tools<'_>, before: &[Clock], limit: Duration) -> (Seen, Result<(), Verdict>) {
-    let text = "Scenario(name: \"clocks\", duration: \"3s\", warmup: \"0s\", clocks: Max, \
+    let text = "Scenario(name: \"clocks\", duration: \"1h\", warmup: \"0s\", clocks: Max, \
                 telemetry: (interval: \"1s\", sources: [Host]), \
                 tenants: [Tenant(name: \"none\", backend: Null, source: Empty, arrival: Periodic(hz: 1))])";
     let (path, file) = (tools.path("clocks.ron"), tools.path("clocks.mcap"));
@@ -103,19 +107,23 @@ fn hold(tools: &Tools<'_>, before: &[Clock], limit: Duration) -> (Seen, Result<(
     let arguments = [
         "run", &path, "--quiet", "--format", "json", "--out", &out, "--force",
     ];
-    let program = &tools.program;
+    let (program, enough) = (&tools.program, AtomicBool::new(false));
     std::thread::scope(|scope| {
         // The run is tied to the thread that starts it, which waits for it.
-        let run = scope.spawn(|| program.run(&arguments, limit));
-        let begun = std::time::Instant::now();
-        let mut last = None;
+        let run = scope.spawn(|| program.run_until(&arguments, limit, &enough));
+        let begun = Instant::now();
+        let (mut last, mut first) = (None, None::<Instant>);
         let seen = loop {
-            let over = run.is_finished() || begun.elapsed() > tools.patience.allow(HELD_WITHIN);
+            let is_late = |since: Instant, within| since.elapsed() > tools.patience.allow(within);
+            let over = run.is_finished()
+                || is_late(begun, HELD_WITHIN)
+                || first.is_some_and(|first| is_late(first, SET_WITHIN));
             match show(tools) {
                 Ok(clocks) if clocks.by_jetlag => {
                     // They are set one after the other: what counts is how they stand once all are.
                     let done = held(before, &clocks.all).outcome != Outcome::Fail;
                     last = Some(clocks.all);
+                    first.get_or_insert_with(Instant::now);
                     if done {
                         break Ok(last);
                     }
@@ -128,8 +136,9 @@ fn hold(tools: &Tools<'_>, before: &[Clock], limit: Duration) -> (Seen, Result<(
             }
             std::thread::sleep(Duration::from_millis(50));
         };
+        enough.store(true, Ordering::Relaxed);
         let ended = match run.join() {
-            Ok(Ok(ended)) if matches!(ended.code(), Some(0 | 3 | 4)) => Ok(()),
+            Ok(Ok(ended)) if ended.why == Why::Enough && ended.code().is_some() => Ok(()),
             Ok(Ok(ended)) if ended.said().contains("this machine's clocks cannot be set") => {
                 Err(Verdict::not_applicable(ended.said()))
             }

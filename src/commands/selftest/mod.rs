@@ -44,10 +44,10 @@ use crate::cli::{Format, SelftestArgs};
 use crate::show::selftest as report;
 use crate::units::{Nanos, parse_duration};
 use backends::Known;
-use child::Program;
+use child::{Patience, Program};
 use networks::{Base, NoBase};
 pub(super) use probe::run as probe;
-use session::{Patience, Session, Tools};
+use session::{Session, Tools};
 
 /// As long as it takes where nothing else is said.
 const WITHIN: Nanos = Nanos::from_secs(600);
@@ -75,8 +75,9 @@ pub(super) fn run(args: &SelftestArgs, tensorrt: Option<&Path>, format: Format) 
         folder: folder.path(),
         stop: &stop,
         tensorrt: tensorrt.map(Path::to_owned),
+        patience: Patience(args.patience),
     };
-    let tools = Tools::new(program, roots, Patience(args.patience));
+    let tools = Tools::new(program, roots);
     // What is wrong with the call is told before anything is tried.
     let base = Base::resolve(&tools, args.scenario.as_ref())?;
     let facts = board::facts(&tools.roots);

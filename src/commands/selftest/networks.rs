@@ -9,9 +9,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::boxes::{self, Closeness, Frames};
-use super::child::Why;
+use super::child::{Patience, Why};
 use super::recorded::Recorded;
-use super::session::{Patience, Tools};
+use super::session::Tools;
 use crate::commands::outcome::WrongUse;
 use crate::scenario::{BackendChoice, Scenario, Sensor, SourceSpec};
 use crate::show::selftest::Verdict;

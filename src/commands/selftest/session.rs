@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::child::{Ended, Program};
+use super::child::{Ended, Patience, Program};
 use super::redact::Redact;
 use crate::board::Roots;
 use crate::cli::SelftestGroup;
@@ -27,17 +27,6 @@ const LEAST: Duration = Duration::from_secs(2);
 /// A question to a library is answered within this.
 const PROBE: Duration = Duration::from_secs(30);
 
-/// What every time limit of a check is multiplied by: machines may be slow, or busy.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Patience(pub(super) u32);
-
-impl Patience {
-    /// The limit for what usually takes no longer than this.
-    pub(super) fn allow(self, usual: Duration) -> Duration {
-        usual.saturating_mul(self.0)
-    }
-}
-
 /// What checks work with.
 pub(super) struct Tools<'a> {
     pub(super) program: Program<'a>,
@@ -48,11 +37,11 @@ pub(super) struct Tools<'a> {
 }
 
 impl<'a> Tools<'a> {
-    pub(super) fn new(program: Program<'a>, roots: Roots, patience: Patience) -> Tools<'a> {
+    pub(super) fn new(program: Program<'a>, roots: Roots) -> Tools<'a> {
         Tools {
+            patience: program.patience,
             program,
             roots,
-            patience,
             answers: RefCell::default(),
         }
     }

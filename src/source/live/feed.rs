@@ -40,6 +40,8 @@ pub struct LiveFeed {
 struct State {
     /// The phase for which frames are kept: those that come from its begin until before its end.
     phase: Option<(Stamp, Stamp)>,
+    /// From when frames count, and how many of those may still come, where the tenant takes no more.
+    most: Option<(Stamp, u64)>,
     keep: Keep,
     /// Number of the next frame, counted from the begin of the phase.
     next: u64,
@@ -72,6 +74,11 @@ impl LiveFeed {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing panics while it is held; and what is there is whole all the same.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Of the frames of the next phase that come from this moment on the tenant takes so many: those after them are nobody's.
+    pub fn limit(&self, measured_from: Stamp, frames: Option<u64>) {
+        self.state().most = frames.map(|frames| (measured_from, frames));
     }
 
     /// A phase begins: its frames are those that come from `from` until before `to`. Answers the policy that holds: with large
@@ -224,6 +231,14 @@ impl State {
         if !is_of_the_phase || self.unseen.len() >= MOST_UNSEEN {
             return raw;
         }
+        if let Some((from, left)) = &mut self.most
+            && came.at >= *from
+        {
+            let Some(fewer) = left.checked_sub(1) else {
+                return raw;
+            };
+            *left = fewer;
+        }
         let number = self.next;
         self.next += 1;
         self.unseen.push_back((number, came));
@@ -319,6 +334,22 @@ mod tests {
         feed.end();
         feed.lay(came(15), vec![7]);
         assert!(!feed.has_unseen());
+    }
+
+    #[test]
+    fn what_comes_after_the_tenant_s_last_frame_takes_no_other_s_place() {
+        let feed = LiveFeed::default();
+        feed.limit(Stamp(10), Some(2));
+        feed.begin(Stamp(0), Stamp(i64::MAX), Overload::DropOldest { queue: 1 });
+        for at in [9, 10, 11, 12] {
+            feed.lay(came(at), vec![at as u8]);
+        }
+        let mut look = feed.look();
+        let seen = std::iter::from_fn(|| look.unseen()).count();
+        look.settle(Some(2), 1);
+        assert_eq!(seen, 3, "one of the warm-up, and two");
+        let mut raw = Vec::new();
+        assert!(feed.take(2, &mut raw) && raw == [11]);
     }
 
     #[test]

@@ -302,8 +302,8 @@ fn before_11_6_the_moments_come_right_when_they_are_converted() {
             let (records, ended) = rest(session);
             let kernel = kernels(&records)[0];
             let [start, end] = [kernel.start, kernel.end].map(|stamp| ended.brackets.to_monotonic(stamp));
-            // The double converts with two readings of its own; a busy machine may part them.
-            let off = ended.brackets.residual_ns() + 10_000_000;
+            // The double converts with readings of its own.
+            let off = ended.brackets.residual_ns() + 1_000_000;
             assert!(
                 before <= start + off && end <= after + off,
                 "{before} {start} {end} {after}"

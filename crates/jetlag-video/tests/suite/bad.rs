@@ -13,7 +13,11 @@ fn told(error: &VideoError, words: &[&str]) {
 
 /// The error after these frames.
 fn fails(launch: &Launch, layout: Layout, reading: &Reading, after: u64) -> VideoError {
-    let mut frames = Frames::start(launch, None, layout, reading).unwrap();
+    fails_by_itself(Frames::start(launch, None, layout, reading).unwrap(), after)
+}
+
+/// The same of a program that was started.
+fn fails_by_itself(mut frames: Frames, after: u64) -> VideoError {
     let mut rgb = Vec::new();
     loop {
         match frames.next(&mut rgb) {
@@ -250,9 +254,7 @@ fn is_gone(process: u32) -> bool {
 
 #[test]
 fn a_program_that_stalls_is_not_waited_for_for_ever_and_is_reaped() {
-    let layout = Layout::Rgb(size("1x1"));
-    let launch = script("printf abc; echo 'no light' >&2; sleep 1000");
-    let mut frames = Frames::start(&launch, None, layout, &hurried()).unwrap();
+    let mut frames = stalled("printf abc; echo 'no light' >&2; : >\"$ready\"; sleep 1000");
     let mut rgb = Vec::new();
     frames.next(&mut rgb).unwrap().unwrap();
     told(
@@ -281,8 +283,12 @@ fn reading_is_stopped_from_another_thread() {
 
 #[test]
 fn a_program_that_talks_without_end_takes_no_memory() {
-    let launch = script("printf abc; yes grumble | head -n 300000 >&2; sleep 1000");
-    let error = fails(&launch, Layout::Rgb(size("1x1")), &hurried(), 1);
+    // The first thousand lines fit into a pipe.
+    let grumble = "yes grumble | head -n";
+    let frames = stalled(&format!(
+        "printf abc; {grumble} 1000 >&2; : >\"$ready\"; {grumble} 300000 >&2; sleep 1000"
+    ));
+    let error = fails_by_itself(frames, 1);
     told(&error, &["grumble; grumble; grumble"]);
     assert!(error.to_string().len() < 600);
 }
@@ -290,8 +296,7 @@ fn a_program_that_talks_without_end_takes_no_memory() {
 #[test]
 fn what_a_program_has_started_ends_with_it() {
     // The sleeper would keep the pipe open.
-    let launch = script("sleep 1000 & printf '%03d' $! | head -c 3; echo $! >&2; wait");
-    let mut frames = Frames::start(&launch, None, Layout::Rgb(size("1x1")), &hurried()).unwrap();
+    let mut frames = stalled("sleep 1000 & printf '%03d' $! | head -c 3; echo $! >&2; : >\"$ready\"; wait");
     frames.next(&mut Vec::new()).unwrap().unwrap();
     let error = frames.next(&mut Vec::new()).unwrap_err().to_string();
     let sleeper: u32 = error.rsplit(' ').next().unwrap().parse().unwrap();

@@ -73,10 +73,21 @@ fn size(text: &str) -> Size {
     text.parse().unwrap()
 }
 
-/// Patience for what will never come. Long enough for a shell to begin on a busy machine, since each test has a frame before.
-fn hurried() -> Reading {
-    Reading {
-        patience: Duration::from_secs(10),
+/// A program that a shell's lines are, and that stalls. What it gives before it makes the file `$ready` is there already; nobody has
+/// patience for what never comes.
+fn stalled(lines: &str) -> Frames {
+    let folder = tempfile::tempdir().unwrap();
+    let ready = folder.path().join("ready");
+    let launch = script(&format!("ready='{}'; {lines}", ready.display()));
+    let reading = Reading {
+        patience: Duration::from_secs(1),
         ..Reading::default()
+    };
+    let frames = Frames::start(&launch, None, Layout::Rgb(size("1x1")), &reading).unwrap();
+    let begun = Instant::now();
+    while !ready.exists() {
+        assert!(begun.elapsed() < Duration::from_secs(300), "it gives nothing");
+        std::thread::sleep(Duration::from_millis(5));
     }
+    frames
 }

@@ -104,7 +104,9 @@ pub fn two_contexts_that_are_enqueued_in_one_memory_are_noticed(double: &'static
     let engine = scene.engine(&format!("{STATIC}compute_us 30000\n"));
     let mut memory = vec![0_u8; 4096];
     let arena = memory.as_mut_ptr() as usize;
-    let (is_done, is_under_way) = (AtomicBool::new(false), AtomicBool::new(false));
+    // Both go on until one of them came while the other was in the memory, which at some moment it does.
+    const FRAMES: usize = 10_000;
+    let is_refused = AtomicBool::new(false);
     let context = || {
         let mut context = engine.context(ContextMemory::FromOutside).unwrap();
         // SAFETY: the memory outlives the frames, and what they do in it at once is what is tested: the double refuses.
@@ -120,23 +122,17 @@ pub fn two_contexts_that_are_enqueued_in_one_memory_are_noticed(double: &'static
             context.enqueue(NO_STREAM)
         }
     };
+    let until_refused = |context: &mut ExecutionContext| {
+        let mut frames = (0..FRAMES).take_while(|_| !is_refused.load(Ordering::Acquire));
+        let refused = frames.find_map(|_| frame(context).err());
+        is_refused.store(true, Ordering::Release);
+        refused
+    };
     let (mut first, mut second) = (context(), context());
     let refused: Vec<String> = std::thread::scope(|scope| {
-        let one = scope.spawn(|| {
-            is_under_way.store(true, Ordering::Release);
-            let frames: Vec<_> = (0..10).filter_map(|_| frame(&mut first).err()).collect();
-            is_done.store(true, Ordering::Release);
-            frames
-        });
-        while !is_under_way.load(Ordering::Acquire) {
-            std::thread::yield_now();
-        }
-        let mut refused = Vec::new();
-        while !is_done.load(Ordering::Acquire) && refused.is_empty() {
-            refused.extend(frame(&mut second).err());
-        }
-        refused.extend(one.join().unwrap());
-        refused.iter().map(ToString::to_string).collect()
+        let one = scope.spawn(|| until_refused(&mut first));
+        let refused = [until_refused(&mut second), one.join().unwrap()];
+        refused.iter().flatten().map(ToString::to_string).collect()
     });
     assert!(
         refused
