@@ -1,7 +1,6 @@
 //! `jetlag annotate`: a made street as a video, through the detector and ffmpeg, and back; and what goes wrong.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -389,12 +388,10 @@ fn a_video_that_ends_early_is_written_as_far_as_it_goes() {
 fn with_full_disk(folder: &Path) -> PathBuf {
     let programs = folder.join("programs");
     fs::create_dir(&programs).unwrap();
-    let script = "#!/bin/sh\ncase \" $* \" in *' pipe:0 '*) head -c 500000 > /dev/null; \
+    let script = "case \" $* \" in *' pipe:0 '*) head -c 500000 > /dev/null; \
                   echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 228;; esac\n\
-                  PATH=${PATH#*:}; export PATH; exec ffmpeg \"$@\"\n";
-    let path = programs.join("ffmpeg");
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+                  PATH=${PATH#*:}; export PATH; exec ffmpeg \"$@\"";
+    nvidia_doubles::script(&programs.join("ffmpeg"), script);
     programs
 }
 

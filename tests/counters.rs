@@ -127,14 +127,12 @@ fn files_that_are_none_of_ncu_s_are_refused() {
 /// A profiler of our own making, which writes what it was called with to a file beside it.
 #[cfg(all(feature = "cpu", feature = "onnxruntime"))]
 fn profiler(folder: &std::path::Path, script: &str) -> String {
-    use std::os::unix::fs::PermissionsExt as _;
     let file = folder.join("ncu");
     let text = format!(
-        "#!/bin/sh\nprintf '%s\\n' \"$@\" > {0}/called\nwhile [ $# -gt 0 ]; do case \"$1\" in --log-file) log=$2;; esac; shift; done\n{script}\n",
+        "printf '%s\\n' \"$@\" > {0}/called\nwhile [ $# -gt 0 ]; do case \"$1\" in --log-file) log=$2;; esac; shift; done\n{script}",
         folder.display()
     );
-    std::fs::write(&file, text).unwrap();
-    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    nvidia_doubles::script(&file, &text);
     file.display().to_string()
 }
 
