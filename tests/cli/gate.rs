@@ -223,9 +223,9 @@ fn a_tenant_that_produces_nothing_closes_every_gate() {
     let path = scenario(
         folder.path(),
         &format!(
-            "Scenario(name: \"broken\", duration: \"300ms\", warmup: \"0s\", expect: [\"camera.dropped < 5\"], tenants: \
+            "Scenario(name: \"broken\", duration: \"10min\", warmup: \"0s\", expect: [\"camera.dropped < 5\"], tenants: \
              [Tenant(name: \"camera\", detector: \"builtin:camera\", backend: Cpu(threads: 1), source: Images({images:?}), \
-             arrival: Periodic(hz: 50))])"
+             arrival: Periodic(hz: 50), overload: Queue(capacity: 100), frames: 20)])"
         ),
     );
     let output = run(
@@ -305,8 +305,9 @@ fn text_that_comes_from_elsewhere_breaks_neither_form() {
     let path = scenario(
         folder.path(),
         &format!(
-            "Scenario(name: \"odd\", duration: \"200ms\", warmup: \"0s\", tenants: [Tenant(name: \"camera\", detector: \
-             \"builtin:camera\", backend: Cpu(threads: 1), source: Images({images:?}), arrival: Periodic(hz: 50))])"
+            "Scenario(name: \"odd\", duration: \"10min\", warmup: \"0s\", tenants: [Tenant(name: \"camera\", detector: \
+             \"builtin:camera\", backend: Cpu(threads: 1), source: Images({images:?}), arrival: Periodic(hz: 50), \
+             overload: Queue(capacity: 100), frames: 20)])"
         ),
     );
     let output = run(

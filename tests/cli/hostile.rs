@@ -229,7 +229,7 @@ fn a_file_that_may_not_grow_further_is_told_as_such() {
     let jetlag = env!("CARGO_BIN_EXE_jetlag");
     fs::write(
         folder.path().join("s.ron"),
-        "(duration: \"5s\", warmup: \"0s\", telemetry: (interval: \"10ms\"), tenants: [(name: \"a\", backend: Null, arrival: Closed)])",
+        "(duration: \"10min\", warmup: \"0s\", telemetry: (interval: \"10ms\"), tenants: [(name: \"a\", backend: Null, arrival: Closed)])",
     )
     .unwrap();
     // 64 KiB: bash counts in KiB.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::common::under_way::{PATIENCE, completed, wait_until};
+
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// An sshd, its keys, and a folder that is the board's.
@@ -158,9 +160,9 @@ impl TestBoard {
         runs
     }
 
-    /// Waits until somebody is shown a run: until then, a connection that is lost is made anew.
+    /// Waits until somebody is shown a run: until then, a connection that is lost is made anew. What a connection that was cut left
+    /// there shows it to nobody.
     pub(crate) fn wait_for_follower(&self) {
-        let begun = Instant::now();
         let runs = self.path("board/jetlag/runs");
         let follows = |process: &Path| {
             let name = fs::read_to_string(process.join("comm")).unwrap_or_default();
@@ -168,41 +170,26 @@ impl TestBoard {
             name.trim() == "tail"
                 && line.contains("--pid")
                 && fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(&runs))
+                && is_below(process, self.sshd.id())
         };
-        while !fs::read_dir("/proc")
-            .unwrap()
-            .flatten()
-            .any(|entry| follows(&entry.path()))
-        {
-            assert!(
-                begun.elapsed() < Duration::from_secs(300),
-                "nobody follows the run"
-            );
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until("somebody follows the run", || {
+            let mut processes = fs::read_dir("/proc").unwrap().flatten();
+            processes.any(|entry| follows(&entry.path()))
+        });
     }
 
-    /// Waits until a run has begun to record on the board.
-    pub(crate) fn wait_for_record(&self) {
-        let begun = Instant::now();
-        loop {
+    /// Waits until a run has recorded frames on the board.
+    pub(crate) fn wait_for_frames(&self) {
+        wait_until("frames are recorded on the board", || {
             let runs = fs::read_dir(self.path("board/jetlag/runs")).into_iter().flatten();
-            let recording = runs
+            let mut files = runs
                 .flatten()
-                .flat_map(|run| fs::read_dir(run.path()).into_iter().flatten().flatten())
-                .any(|file| {
-                    file.path().extension().is_some_and(|e| e == "mcap")
-                        && file.metadata().is_ok_and(|facts| facts.len() > 0)
-                });
-            if recording {
-                return;
-            }
-            assert!(
-                begun.elapsed() < Duration::from_secs(300),
-                "the run does not begin"
-            );
-            std::thread::sleep(Duration::from_millis(50));
-        }
+                .flat_map(|run| fs::read_dir(run.path()).into_iter().flatten().flatten());
+            files.any(|file| {
+                let path = file.path();
+                path.extension().is_some_and(|e| e == "mcap") && completed(&path, 0) > 0
+            })
+        });
     }
 }
 
@@ -224,7 +211,23 @@ fn children(parent: u32) -> Vec<u32> {
         .collect()
 }
 
-/// What it said on stderr.
+/// Whether a process was started by another, or by one that was.
+fn is_below(process: &Path, ancestor: u32) -> bool {
+    let mut process = process.to_owned();
+    // After the name, which may hold anything: state, parent.
+    while let Ok(stat) = fs::read_to_string(process.join("stat"))
+        && let Some((_, fields)) = stat.rsplit_once(')')
+        && let Some(Ok(parent)) = fields.split_whitespace().nth(1).map(str::parse::<u32>)
+        && parent > 1
+    {
+        if parent == ancestor {
+            return true;
+        }
+        process = Path::new("/proc").join(parent.to_string());
+    }
+    false
+}
+
 /// Starts sshd over the keys of a folder on a port that was free; none where it ends or is not the one that answers there.
 fn listen(here: &Path) -> Option<(Child, u16)> {
     let path = |name: &str| here.join(name).display().to_string();
@@ -251,7 +254,7 @@ fn listen(here: &Path) -> Option<(Child, u16)> {
         .spawn()
         .unwrap();
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(300) && sshd.try_wait().unwrap().is_none() {
+    while begun.elapsed() < PATIENCE && sshd.try_wait().unwrap().is_none() {
         if greets(port) {
             return Some((sshd, port));
         }

@@ -79,6 +79,15 @@ impl Swept {
         sweep
     }
 
+    /// Starts the sweep and halts it, whether or not whoever started it has ended by then.
+    fn detach_and_halt(&self) -> Pid {
+        let start = self.spawn(&["--sweep", "s.ron", "--detach"]);
+        let sweep = self.halt();
+        let started = start.wait_with_output().unwrap();
+        assert_eq!(started.status.code(), Some(0), "{}", stderr(&started));
+        sweep
+    }
+
     /// The table of an undisturbed sweep here.
     fn undisturbed(&self) -> Vec<String> {
         let output = run(&["sweep", "s.ron", "-o", "whole", "--quiet"], &self.here());
@@ -127,8 +136,9 @@ fn runs_of(folder: &Path) -> usize {
 fn a_sweep_whose_link_is_cut_is_found_running_and_has_the_table_of_one_here() {
     let Some(swept) = Swept::start(SWEEP) else { return };
     let first = swept.spawn(&["--sweep", "s.ron"]);
-    swept.board.wait_for_follower();
+    // Halted first: it goes on while the machine gets round to the follower.
     let sweep = swept.halt();
+    swept.board.wait_for_follower();
     swept.board.cut_connections();
     let lost = first.wait_with_output().unwrap();
     assert_refused(
@@ -226,9 +236,7 @@ fn a_sweep_whose_link_is_cut_is_found_running_and_has_the_table_of_one_here() {
 #[test]
 fn a_sweep_that_died_with_its_board_is_resumed_and_its_transfer_goes_on_where_it_broke_off() {
     let Some(swept) = Swept::start(SWEEP) else { return };
-    let started = swept.deploy(&["--sweep", "s.ron", "--detach"]);
-    assert_eq!(started.status.code(), Some(0), "{}", stderr(&started));
-    swept.halt();
+    swept.detach_and_halt();
     for process in swept.processes() {
         kill_process(process, Signal::KILL).unwrap();
     }
@@ -345,8 +353,8 @@ fn links_that_are_cut_at_random_moments_cost_nothing_but_time() {
 }
 
 /// Networks of which no tenant computes anything: what counts is which of them are there.
-const NETWORKS: &str = r#"Scenario(duration: "100ms", warmup: "0s", tenants: [Tenant(name: "a", backend: Null, source: Synthetic(sensor: Camera, scenes: 1),
-    arrival: Periodic(hz: 100), detector: "first.ron")])"#;
+const NETWORKS: &str = r#"Scenario(duration: "10min", warmup: "0s", tenants: [Tenant(name: "a", backend: Null, source: Synthetic(sensor: Camera, scenes: 1),
+    arrival: Periodic(hz: 100), frames: 3, detector: "first.ron")])"#;
 
 #[test]
 fn files_of_axes_are_brought_exactly_and_what_the_board_would_not_find_is_refused() {
@@ -390,7 +398,7 @@ fn files_of_axes_are_brought_exactly_and_what_the_board_would_not_find_is_refuse
     // A base that was changed and looks as before is not sent; that its results are another's is noticed.
     let base = here.join("base.ron");
     let changed = fs::metadata(&base).unwrap().modified().unwrap();
-    fs::write(&base, NETWORKS.replace("100ms", "101ms")).unwrap();
+    fs::write(&base, NETWORKS.replace("10min", "11min")).unwrap();
     fs::File::options()
         .write(true)
         .open(&base)
@@ -437,9 +445,7 @@ fn files_of_axes_are_brought_exactly_and_what_the_board_would_not_find_is_refuse
 #[test]
 fn a_board_where_another_sweep_runs_is_left_alone() {
     let Some(swept) = Swept::start(SWEEP) else { return };
-    let started = swept.deploy(&["--sweep", "s.ron", "--detach"]);
-    assert_eq!(started.status.code(), Some(0), "{}", stderr(&started));
-    let sweep = swept.halt();
+    let sweep = swept.detach_and_halt();
     let mut command = swept
         .board
         .deploy_into(&["--sweep", "s.ron", "--no-doctor"], Path::new("other"));

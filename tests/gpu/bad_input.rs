@@ -95,6 +95,7 @@ fn a_tenant_that_finds_the_memory_full_fails_alone() {
     let Some(scene) = Scene::new() else { return };
     scene.demo(1_000, 1_000);
     let scenario = scene.scenario("", "arrival: Periodic(20)", "arrival: Periodic(10), depth: 4");
+    let scenario = scene.by_frames(scenario, 20);
     let control = Control::default().memory_bytes(96 << 10);
     let output = scene.jetlag(
         &control,
@@ -123,6 +124,7 @@ fn a_tenant_that_finds_no_more_memory_to_pin_fails_alone() {
     let Some(scene) = Scene::new() else { return };
     scene.demo(1_000, 1_000);
     let scenario = scene.scenario("", "arrival: Periodic(20)", "arrival: Periodic(10), depth: 4");
+    let scenario = scene.by_frames(scenario, 20);
     // Shared with the processor, so that host memory is the device's: the camera has its two blocks by then.
     let control = Control::default().integrated().fail(&["cuMemHostAlloc:3+:2"]);
     let arguments = ["run", scenario.to_str().unwrap(), "--quiet", "--format", "json"];
@@ -142,7 +144,8 @@ fn a_tenant_that_finds_no_more_memory_to_pin_fails_alone() {
 fn a_device_that_fails_in_the_middle_ends_its_tenants_and_keeps_what_was_measured() {
     let Some(scene) = Scene::new() else { return };
     scene.demo(1_000, 1_000);
-    let scenario = scene.scenario("", "arrival: Periodic(50)", "");
+    // It ends when the device fails, however long a busy machine takes to come to that operation.
+    let scenario = scene.by_frames(scene.scenario("", "arrival: Periodic(50)", ""), 10_000);
     // CUDA_ERROR_ILLEGAL_ADDRESS, as of a kernel that strayed.
     let control = Control::default().fault(120, 700);
     let Some(output) = scene.jetlag(

@@ -34,8 +34,8 @@ fn a_plan_that_is_built_for_a_tenant_serves_all_of_its_slots() {
         scene.onnx("lidar_encoder", ENCODER);
         scene.onnx("lidar_backbone", BACKBONE);
         std::fs::write(scene.path("demo.ron"), include_str!("../../engines/lidar.ron")).unwrap();
-        let text = "Scenario(duration: \"1s\", warmup: \"200ms\", tenants: [Tenant(name: \"lidar\", detector: \"demo.ron\", depth: 3, \
-                    arrival: Periodic(10), source: Synthetic(sensor: Lidar, scenes: 1), record_detections: false, \
+        let text = "Scenario(duration: \"10min\", warmup: \"200ms\", tenants: [Tenant(name: \"lidar\", detector: \"demo.ron\", depth: 3, \
+                    arrival: Closed, frames: 10, source: Synthetic(sensor: Lidar, scenes: 1), record_detections: false, \
                     backend: TensorRt())])";
         let scenario = scene.path("scenario.ron");
         std::fs::write(&scenario, text).unwrap();

@@ -17,7 +17,7 @@ fn control() -> Option<Control> {
 }
 
 fn run(scene: &Scene, control: &Control, more: &[&str]) -> Option<Output> {
-    let mut arguments = vec!["ceilings", "--backend", "gpu", "--each", "30ms"];
+    let mut arguments = vec!["ceilings", "--backend", "gpu", "--each", "100ms"];
     arguments.extend(more);
     scene.jetlag(control, &arguments)
 }

@@ -140,9 +140,9 @@ fn a_lidar_detector_stays_on_the_device_between_its_engines() {
     scene.demo(1_000, 6_000);
     let downloads = |preprocess: &str, graph: &str| -> Option<(f64, u64)> {
         let log = scene.path(&format!("{preprocess}-{graph}.log"));
-        let lidar = format!("arrival: Periodic(20), preprocess: {preprocess}, graph: {graph}");
-        // Ended by frames, so that none is cut off whose copies were made.
-        let scenario = scene.by_frames(scene.scenario("", "arrival: Periodic(5)", &lidar), 8);
+        let lidar = format!("arrival: Closed, preprocess: {preprocess}, graph: {graph}");
+        // Ended by frames, so that none is cut off whose copies were made; so many that a busy host is not late in each.
+        let scenario = scene.by_frames(scene.scenario("", "arrival: Periodic(40)", &lidar), 60);
         let summary = scene.run(&Control::default().log(&log), &scenario)?;
         assert_eq!(number(&summary, "lidar", "/frames/failed"), 0.0, "{summary}");
         let frames = number(&summary, "lidar", "/frames/completed");
@@ -201,8 +201,8 @@ fn images_of_changing_size_keep_their_graph() {
     }
     let run = |preprocess: &str| {
         let log = scene.path(&format!("{preprocess}.log"));
-        let tenant = format!("arrival: Periodic(30), depth: 2, graph: On, preprocess: {preprocess}");
-        let scenario = scene.scenario("", &tenant, "");
+        let tenant = format!("arrival: Closed, depth: 2, graph: On, preprocess: {preprocess}");
+        let scenario = scene.by_frames(scene.scenario("", &tenant, ""), 12);
         let text = std::fs::read_to_string(&scenario).unwrap();
         let synthetic = "Synthetic(sensor: Camera, scenes: 1)";
         assert!(text.contains(synthetic));
@@ -242,6 +242,7 @@ fn without_nvrtc_the_step_stays_on_the_host_and_a_finding_says_so() {
         "arrival: Periodic(20), preprocess: Gpu",
         "arrival: Periodic(20), preprocess: Gpu",
     );
+    let scenario = scene.by_frames(scenario, 20);
     let control = Control::default().variable("JETLAG_NVRTC", "/nowhere/libnvrtc.so.12");
     let Some(summary) = scene.run(&control, &scenario) else {
         return;

@@ -14,7 +14,7 @@ fn a_driver_that_the_loader_does_not_find_is_taken_from_jetpacks_folders() {
         return;
     };
     scene.demo(500, 500);
-    let scenario = scene.scenario("", "arrival: Periodic(20)", "");
+    let scenario = scene.by_frames(scene.scenario("", "arrival: Periodic(20)", ""), 10);
     let root = scene.path("root");
     let run = || {
         let arguments = ["run", scenario.to_str().unwrap(), "--out", "run.mcap", "--force"];

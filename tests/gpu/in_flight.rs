@@ -1,9 +1,8 @@
 //! What TensorRT and the driver ask of a tenant with several frames in flight: one writer in shared memory, one capture at a
 //! time on a stream, a profile each, branches within the tenant's part of the device, and no wait for other tenants.
 
-use std::time::Duration;
-
 use super::scene::{Scene, number};
+use super::under_way::PATIENCE;
 use jetlag::gpu::{Event, Gpu, GpuError, Graph, Stream, Sync};
 use jetlag::record::{QUEUES_FACT, RunReader};
 use nvidia_doubles::cuda::{self, Control};
@@ -110,11 +109,8 @@ fn every_slot_has_a_profile_of_its_own_where_they_are_not_shared() {
     };
     scene.demo(0, 0);
     let depth = |depth: u32| {
-        scene.scenario(
-            "",
-            "arrival: Periodic(5)",
-            &format!("arrival: Periodic(20), depth: {depth}"),
-        )
+        let lidar = format!("arrival: Periodic(20), depth: {depth}");
+        scene.by_frames(scene.scenario("", "arrival: Periodic(20)", &lidar), 20)
     };
     let Some(summary) = scene.run(&Control::default(), &depth(1)) else {
         return;
@@ -144,7 +140,8 @@ fn a_plan_that_shares_its_profile_serves_every_slot() {
         return;
     };
     scene.sharing_profiles().demo(0, 0);
-    let scenario = scene.scenario("", "arrival: Periodic(5)", "arrival: Periodic(20), depth: 3");
+    let scenario = scene.scenario("", "arrival: Periodic(20)", "arrival: Periodic(20), depth: 3");
+    let scenario = scene.by_frames(scenario, 20);
     let Some(summary) = scene.run(&Control::default(), &scenario) else {
         return;
     };
@@ -162,7 +159,8 @@ fn branches_run_on_streams_of_the_tenant() {
         scene.branches(2).demo(1_000, 1_000);
         let camera = "arrival: Periodic(20), priority: 1";
         let more = format!("sharing: {sharing},");
-        let scenario = scene.scenario(&more, camera, "arrival: Periodic(10), depth: 2, graph: On");
+        let scenario = scene.scenario(&more, camera, "arrival: Periodic(20), depth: 2, graph: On");
+        let scenario = scene.by_frames(scenario, 20);
         let log = scene.path("cuda.log");
         let Some(summary) = scene.run(&Control::default().log(&log), &scenario) else {
             return;
@@ -183,8 +181,9 @@ fn branches_change_over_with_the_way_of_sharing() {
         let Some(scene) = Scene::new() else { return };
         scene.branches(2).demo(1_000, 1_000);
         let camera = format!("arrival: Periodic(20), priority: 1, graph: {graph}");
-        let lidar = format!("arrival: Periodic(10), depth: 2, graph: {graph}");
+        let lidar = format!("arrival: Periodic(20), depth: 2, graph: {graph}");
         let scenario = scene.scenario(&format!("matrix: (sharing: [{ways}]),"), &camera, &lidar);
+        let scenario = scene.by_frames(scenario, 20);
         let log = scene.path("cuda.log");
         let Some(summary) = scene.run(&Control::default().log(&log), &scenario) else {
             return;
@@ -207,6 +206,7 @@ fn a_tenant_has_the_streams_of_the_way_of_sharing_in_force_alone() {
         "arrival: Periodic(20), graph: Off",
         "arrival: Periodic(20), graph: Off",
     );
+    let scenario = scene.by_frames(scenario, 20);
     let Some(_) = scene.run(&Control::default().log(&log), &scenario) else {
         return;
     };
@@ -228,6 +228,7 @@ fn the_driver_is_asked_for_all_of_its_hardware_queues() {
             control = control.variable("CUDA_DEVICE_MAX_CONNECTIONS", said);
         }
         let scenario = scene.scenario("", "arrival: Periodic(20)", "arrival: Periodic(20)");
+        let scenario = scene.by_frames(scenario, 10);
         let Some(_) = scene.run(&control, &scenario) else {
             return;
         };
@@ -254,7 +255,7 @@ fn a_graph_is_dropped_without_a_wait_for_others() {
         // SAFETY: a stamp of an event that is alive to the end.
         unsafe { graph.launch(&own) }.unwrap();
         own.record(&event).unwrap();
-        event.wait(Sync::Yield, Duration::from_secs(60)).unwrap();
+        event.wait(Sync::Yield, PATIENCE).unwrap();
         other.record(&never).unwrap();
         drop(graph);
     });
@@ -279,7 +280,7 @@ fn what_was_captured_before_a_failure_is_given_back() {
         );
         // The stream is no longer captured.
         own.record(&event).unwrap();
-        event.wait(Sync::Yield, Duration::from_secs(60)).unwrap();
+        event.wait(Sync::Yield, PATIENCE).unwrap();
     });
     if log.exists() {
         for entry in cuda::read_log(&log) {

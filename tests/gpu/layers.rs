@@ -9,7 +9,7 @@ use nvidia_doubles::cuda::Control;
 
 /// Operators and their layers, of a camera that is profiled.
 fn operators(scene: &Scene) -> Option<Vec<(String, u64)>> {
-    let scenario = scene.scenario("", "arrival: Periodic(20)", "");
+    let scenario = scene.by_frames(scene.scenario("", "arrival: Periodic(20)", ""), 20);
     let text = std::fs::read_to_string(&scenario).unwrap();
     let profiled = text.replace("[\"camera.plan\"]", "[\"camera.plan\"], profile: true");
     std::fs::write(&scenario, profiled).unwrap();

@@ -69,6 +69,15 @@ fn phase_records(events: &[Event], phase: Phase) -> Vec<PhaseRecord> {
     records.collect()
 }
 
+/// The measured releases of a tenant, whatever became of each: on a busy machine the end cuts off the last of them.
+fn released(events: &[Event], tenant: u16) -> usize {
+    let is_one = |event: &&Event| {
+        matches!(event, Event::Frame(frame)
+            if frame.tenant == tenant && frame.phase == Phase::Together && !frame.warmup)
+    };
+    events.iter().filter(is_one).count()
+}
+
 #[test]
 fn what_processes_record_comes_together_in_one_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -92,7 +101,6 @@ fn what_processes_record_comes_together_in_one_file() {
         .collect();
     assert_eq!(names, ["model", "model-2", "camera"]);
     for model in ["model", "model-2"] {
-        assert!(number(&summary, model, "/frames/offered") >= 199.0, "{summary}");
         assert!(
             number(&summary, model, "/stages_ms/compute/min") >= 2.0,
             "{summary}"
@@ -104,6 +112,7 @@ fn what_processes_record_comes_together_in_one_file() {
     );
     assert_eq!(summary["run"].get("processes"), None, "no GPU is shared");
     let events = events(folder.path());
+    assert_eq!([0, 1].map(|model| released(&events, model)), [200, 200]);
     let together = phase_records(&events, Phase::Together);
     assert_eq!(together.len(), 3);
     assert!(
@@ -224,9 +233,13 @@ fn a_process_that_is_killed_takes_nobody_with_it() {
         (20.0..1190.0).contains(&completed("fast-2")),
         "up to its death: {summary}"
     );
-    assert!(number(&summary, "fast", "/frames/offered") >= 1199.0, "{summary}");
-    assert!(number(&summary, "slow", "/frames/offered") >= 599.0, "{summary}");
-    let mut records = phase_records(&events(folder.path()), Phase::Together);
+    let events = events(folder.path());
+    assert_eq!(
+        (released(&events, 0), released(&events, 2)),
+        (1200, 600),
+        "{summary}"
+    );
+    let mut records = phase_records(&events, Phase::Together);
     records.sort_by_key(|record| record.tenant);
     let reasons: Vec<EndReason> = records.iter().map(|record| record.reason).collect();
     assert_eq!(
@@ -288,14 +301,14 @@ fn a_process_that_hangs_is_ended_and_the_others_results_are_kept() {
     measured(folder.path(), 5);
     kill_process(hung, Signal::STOP).unwrap();
     let output = run.wait_with_output().unwrap();
-    let summary = summary(&output);
     assert!(
         stderr(&output).contains("tenant slow: its process did not end the phase"),
         "{}",
         stderr(&output)
     );
-    assert_eq!(number(&summary, "fast", "/frames/offered"), 1200.0);
-    let mut records = phase_records(&events(folder.path()), Phase::Together);
+    let events = events(folder.path());
+    assert_eq!(released(&events, 0), 1200);
+    let mut records = phase_records(&events, Phase::Together);
     records.sort_by_key(|record| record.tenant);
     let reasons: Vec<EndReason> = records.iter().map(|record| record.reason).collect();
     assert_eq!(
@@ -367,11 +380,12 @@ fn a_tenant_process_is_not_for_people() {
 /// One camera on TensorRT's double, whose scenario has these fields and whose tenant has those.
 fn camera_alone(scene: &Scene, fields: &str, tenant: &str) -> PathBuf {
     scene.plan("camera.plan", &camera(2_000));
-    scene.scenario(
+    let scenario = scene.scenario(
         &format!("sharing: Processes, {fields}"),
         &format!("arrival: Periodic(50), {tenant}"),
         "",
-    )
+    );
+    scene.by_frames(scenario, 50)
 }
 
 #[test]

@@ -13,7 +13,10 @@ const BOTH: (&str, &str) = ("arrival: Closed, priority: 1", "arrival: Closed");
 fn run(sharing: &str, control: &Control) -> Option<(f64, f64)> {
     let scene = Scene::new()?;
     scene.demo(10_000, 10_000);
-    let scenario = scene.scenario(&format!("sharing: {sharing},"), BOTH.0, BOTH.1);
+    let scenario = scene.by_frames(
+        scene.scenario(&format!("sharing: {sharing},"), BOTH.0, BOTH.1),
+        40,
+    );
     let summary = scene.run(control, &scenario)?;
     // The least is what a frame takes when the double's own threads are not held up.
     let compute = |tenant| number(&summary, tenant, "/stages_ms/compute/min");

@@ -16,7 +16,7 @@ fn stages_are_those_of_the_device_in_every_era() {
     for era in ['A', 'B', 'C', 'D', 'E'] {
         let Some(scene) = Scene::of_era(era) else { continue };
         scene.demo(5_000, 8_000);
-        let scenario = scene.scenario("", "arrival: Periodic(20)", "");
+        let scenario = scene.by_frames(scene.scenario("", "arrival: Periodic(20)", ""), 20);
         let control = Control::default().copies((INPUT_BYTES * 500.0) as u64, (OUTPUT_BYTES * 1000.0) as u64);
         let Some(summary) = scene.run(&control, &scenario) else {
             return;
@@ -38,7 +38,8 @@ fn stages_are_those_of_the_device_in_every_era() {
 fn a_detector_of_two_engines_runs_its_host_step_between_them() {
     let Some(scene) = Scene::new() else { return };
     scene.demo(1_000, 6_000);
-    let scenario = scene.scenario("", "arrival: Periodic(5)", "arrival: Periodic(20)");
+    // So many frames that a busy host is not late between the engines of each.
+    let scenario = scene.by_frames(scene.scenario("", "arrival: Periodic(40)", "arrival: Closed"), 60);
     let Some(summary) = scene.run(&Control::default(), &scenario) else {
         return;
     };
@@ -64,7 +65,7 @@ fn a_device_that_shares_the_hosts_memory_copies_unless_it_is_told() {
             .integrated()
             .copies((INPUT_BYTES * 500.0) as u64, 0)
     };
-    let scenario = scene.scenario("", "arrival: Periodic(20)", "");
+    let scenario = scene.by_frames(scene.scenario("", "arrival: Periodic(20)", ""), 20);
     let Some(summary) = scene.run(&control(), &scenario) else {
         return;
     };
@@ -74,7 +75,8 @@ fn a_device_that_shares_the_hosts_memory_copies_unless_it_is_told() {
         // device has another, and whoever touches what is not his ends the run.
         for camera in ["depth: 1", "depth: 3, graph: On"] {
             let camera = format!("arrival: Periodic(20), transfer: {transfer}, {camera}");
-            let scenario = scene.scenario("", &camera, "arrival: Periodic(10), depth: 2, transfer: Managed");
+            let scenario = scene.scenario("", &camera, "arrival: Periodic(20), depth: 2, transfer: Managed");
+            let scenario = scene.by_frames(scenario, 20);
             let summary = scene.run(&control(), &scenario).unwrap();
             for tenant in summary["tenants"].as_array().unwrap() {
                 assert_eq!(tenant["frames"]["failed"], 0, "{transfer}: {}", tenant["name"]);
@@ -99,6 +101,7 @@ fn a_deep_ring_overlaps_copies_and_execution() {
     // The shortest time from one result to the next.
     let shortest = |depth: u32| {
         let scenario = scene.scenario("", &format!("arrival: Closed, depth: {depth}"), "");
+        let scenario = scene.by_frames(scenario, 40);
         let run = scene.path("run.mcap");
         let _ = std::fs::remove_file(&run);
         scene.run(&control, &scenario)?;
@@ -119,12 +122,13 @@ fn captured_frames_take_as_long_and_give_back_everything() {
     let Some(scene) = Scene::new() else { return };
     scene.demo(3_000, 4_000);
     let log = scene.path("cuda.log");
-    let camera = "arrival: Periodic(30), graph: On, depth: 2";
+    let camera = "arrival: Closed, graph: On, depth: 2";
     let scenario = scene.scenario(
         "",
         camera,
-        "arrival: Periodic(10), graph: On, context_memory: Shared",
+        "arrival: Periodic(20), graph: On, context_memory: Shared",
     );
+    let scenario = scene.by_frames(scenario, 20);
     let Some(summary) = scene.run(&Control::default().without_interference().log(&log), &scenario) else {
         return;
     };
@@ -155,7 +159,8 @@ fn captured_frames_take_as_long_and_give_back_everything() {
 fn work_that_cannot_be_captured_is_enqueued_frame_by_frame_and_said() {
     let Some(scene) = Scene::new() else { return };
     scene.demo(3_000, 4_000);
-    let scenario = scene.scenario("", "arrival: Periodic(30), graph: On", "arrival: Periodic(10)");
+    let scenario = scene.scenario("", "arrival: Periodic(30), graph: On", "arrival: Periodic(20)");
+    let scenario = scene.by_frames(scenario, 20);
     // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
     let control = Control::default()
         .without_interference()
@@ -182,6 +187,7 @@ fn stages_and_queue_add_up_to_the_service() {
     // Whichever comes to the stream finds the other's frame on it, however late the host is.
     scene.demo(20_000, 20_000);
     let scenario = scene.scenario("sharing: SingleStream,", "arrival: Closed", "arrival: Closed");
+    let scenario = scene.by_frames(scenario, 50);
     let Some(summary) = scene.run(&Control::default(), &scenario) else {
         return;
     };

@@ -109,9 +109,9 @@ fn a_matrix_tells_how_a_detector_takes_each_load() {
 fn loads_of_the_host_need_no_gpu() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("host.ron");
-    let text = "Scenario(duration: \"600ms\", warmup: \"0s\", tenants: [
-        Tenant(name: \"cpu\", backend: Stress(resource: HostCpu, level: 0.2, burst: \"2ms\")),
-        Tenant(name: \"memory\", backend: Stress(resource: HostMemory, level: 0.2, burst: \"5ms\"))])";
+    let text = "Scenario(duration: \"10min\", warmup: \"0s\", tenants: [
+        Tenant(name: \"cpu\", frames: 60, backend: Stress(resource: HostCpu, level: 0.2, burst: \"2ms\")),
+        Tenant(name: \"memory\", frames: 24, backend: Stress(resource: HostMemory, level: 0.2, burst: \"5ms\"))])";
     std::fs::write(&path, text).unwrap();
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_jetlag"))
         .current_dir(folder.path())

@@ -12,6 +12,7 @@ use nvidia_doubles::{cupti, machine};
 use serde_json::Value;
 
 use super::scene::{Scene, camera, launches};
+use super::under_way;
 
 /// The camera's input and output, `f32 [1, 3, 64, 64]` and `[1, 7, 84]`.
 const INPUT_BYTES: u64 = 49_152;
@@ -101,7 +102,8 @@ fn a_traced_frame_is_made_of_its_copies_its_kernels_and_the_calls_that_asked_for
         return;
     };
     scene.plan("camera.plan", &launches(10, 20, 200));
-    let scenario = scene.scenario("trace: (duration: \"500ms\"),", "arrival: Periodic(20)", "");
+    let camera = "arrival: Periodic(20), overload: Queue(capacity: 100)";
+    let scenario = scene.by_frames(scene.scenario("trace: (duration: \"10min\"),", camera, ""), 10);
     let Some((summary, traced)) = traced(&scene, &control, &scenario) else {
         return;
     };
@@ -114,10 +116,7 @@ fn a_traced_frame_is_made_of_its_copies_its_kernels_and_the_calls_that_asked_for
     assert_eq!(trace.devices.len(), 1, "{trace:?}");
     assert!(trace.devices[0].multiprocessors > 0, "{trace:?}");
     assert_eq!(trace.activities, traced.activities.len() as u64);
-    assert!(
-        traced.completed(0).count() >= 10,
-        "half a second and the warm-up at 20 Hz"
-    );
+    assert_eq!(traced.completed(0).filter(|frame| !frame.warmup).count(), 10);
     for frame in traced.completed(0) {
         let all = traced.of(frame);
         let kernels: Vec<&&Activity> = all.iter().filter(|activity| traced.is_spin(activity)).collect();
@@ -185,10 +184,11 @@ fn perfetto_shows_each_activity_where_it_was_and_the_call_that_asked_for_it() {
     };
     scene.demo(2_000, 4_000);
     let scenario = scene.scenario(
-        "trace: (duration: \"500ms\"),",
+        "trace: (duration: \"10min\"),",
         "arrival: Periodic(20)",
-        "arrival: Periodic(10)",
+        "arrival: Periodic(20)",
     );
+    let scenario = scene.by_frames(scenario, 10);
     if scene.run(&control, &scenario).is_none() {
         return;
     }
@@ -241,10 +241,11 @@ fn tenants_are_told_apart_in_every_way_of_sharing() {
             _ => "",
         };
         let scenario = scene.scenario(
-            &format!("sharing: {sharing}, trace: (duration: \"500ms\"),"),
+            &format!("sharing: {sharing}, trace: (duration: \"10min\"),"),
             &format!("arrival: Periodic(20){deadline}"),
-            &format!("arrival: Periodic(10){deadline}"),
+            &format!("arrival: Periodic(20){deadline}"),
         );
+        let scenario = scene.by_frames(scenario, 10);
         let Some((summary, traced)) = traced(&scene, &control, &scenario) else {
             return;
         };
@@ -284,12 +285,13 @@ fn several_traced_phases_have_names_of_their_own() {
             return;
         };
         scene.demo(2_000, 4_000);
-        let more = "baseline: (alone: true), trace: (duration: \"300ms\", phases: All),";
+        let more = "baseline: (alone: true), trace: (duration: \"10min\", phases: All),";
         let scenario = scene.scenario(
             &format!("sharing: {sharing}, {more}"),
             "arrival: Periodic(20)",
             "arrival: Periodic(20)",
         );
+        let scenario = scene.by_frames(scenario, 6);
         // Reading them looks whether a number is given twice.
         let Some((summary, traced)) = traced(&scene, &control, &scenario) else {
             return;
@@ -329,10 +331,11 @@ fn a_graph_is_its_kernels_or_one_launch_as_was_asked() {
         };
         scene.plan("camera.plan", &launches(10, 20, 200));
         let scenario = scene.scenario(
-            &format!("trace: (duration: \"500ms\", graphs: {graphs}),"),
+            &format!("trace: (duration: \"10min\", graphs: {graphs}),"),
             "arrival: Periodic(20), graph: On",
             "",
         );
+        let scenario = scene.by_frames(scenario, 10);
         let Some((_, traced)) = traced(&scene, &control, &scenario) else {
             return;
         };
@@ -364,6 +367,7 @@ fn a_run_that_cannot_be_traced_goes_on_and_says_why() {
     let Some(scene) = Scene::new() else { return };
     scene.plan("camera.plan", &camera(1_000));
     let scenario = scene.scenario("trace: (duration: \"500ms\"),", "arrival: Periodic(20)", "");
+    let scenario = scene.by_frames(scenario, 20);
     let control = Control::default()
         .driver(13000)
         .variable("JETLAG_CUPTI", "/nowhere");
@@ -400,9 +404,11 @@ fn untraced_phases_are_as_without_a_trace() {
     let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
     let traced = Traced::read(&scene.path("run.mcap"));
     assert_eq!(traced.specs.len(), 1);
-    // One second at 20 Hz, and not the two seconds of the traced phase.
-    let offered = summary["tenants"][0]["frames"]["offered"].as_u64().unwrap();
-    assert_eq!(offered, 20, "{summary}");
+    // One second at 20 Hz, and not the two seconds of the traced phase. On a busy machine the end cuts off the last frame, which is
+    // then not among those that were offered.
+    let untraced = under_way::frames(&scene.path("run.mcap"), 0);
+    let measured = untraced.iter().filter(|frame| !frame.warmup);
+    assert_eq!(measured.count(), 20, "{summary}");
     assert!(traced.frames.iter().filter(|frame| !frame.warmup).count() >= 39);
 }
 

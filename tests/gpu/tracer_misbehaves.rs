@@ -39,8 +39,9 @@ fn run(orders: &str) -> Option<Told> {
         .variable("JETLAG_CUPTI", double.library)
         .variable("CUPTI_DOUBLE_ORDERS", orders);
     scene.plan("camera.plan", &launches(5, 20, 100));
-    // Ended by its frames; the traced phase has time for many, wherever it takes more than three.
-    let scenario = scene.scenario("trace: (duration: \"1s\"),", "arrival: Periodic(20)", "");
+    // Both phases are ended by their frames, none of which is dropped: the orders come to their records on any machine.
+    let camera = "arrival: Periodic(20), overload: Queue(capacity: 100)";
+    let scenario = scene.scenario("trace: (duration: \"10min\"),", camera, "");
     let scenario = scene.by_frames(scenario, 20);
     let summary = scene.run(&control, &scenario)?;
     // The measurement is not touched, whatever becomes of the trace.

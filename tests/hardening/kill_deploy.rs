@@ -27,8 +27,9 @@ struct Seen {
 pub(super) fn campaign() -> Option<String> {
     let board = TestBoard::start()?;
     let scenario = board.path("s.ron");
-    let text = "Scenario(name: \"killed\", duration: \"1s\", warmup: \"0s\", tenants: [\
-                Tenant(name: \"a\", backend: Sim(Fixed(\"2ms\")), arrival: Periodic(hz: 100))])";
+    // Ended by its frames, it is a good run on any machine.
+    let text = "Scenario(name: \"killed\", duration: \"10min\", warmup: \"0s\", tenants: [\
+                Tenant(name: \"a\", backend: Sim(Fixed(\"2ms\")), arrival: Periodic(hz: 100), frames: 100)])";
     fs::write(&scenario, text).unwrap();
     let scenario = scenario.display().to_string();
     let mut campaign = Campaign::new(3);

@@ -1,7 +1,6 @@
 //! Frames through slots whose device pre-processes, beside those whose host does: the networks' outputs are the same.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use jetlag::backend::gpu::{Claim, Options, SharedGpu};
 use jetlag::backend::tensorrt::{TensorRtBackend, over_plans};
@@ -17,6 +16,7 @@ use nvidia_doubles::tensorrt;
 use tensorrt_dyn::Library;
 
 use super::{on_the_device, random};
+use crate::common::under_way::PATIENCE;
 use crate::gpu::scene::Scene;
 
 /// A detector with one slot.
@@ -48,7 +48,7 @@ impl Open {
             options: Options {
                 backend: "tensorrt",
                 gpu,
-                watchdog: Duration::from_secs(20),
+                watchdog: PATIENCE,
                 findings: Vec::new(),
             },
             profile: false,
