@@ -60,10 +60,15 @@ impl Swept {
         runs_of(&self.there())
     }
 
+    /// The folder of the board's last run, which is the sweep's.
+    fn run_there(&self) -> PathBuf {
+        let last = fs::read_to_string(self.board.path("board/jetlag/last")).unwrap();
+        self.board.path("board/jetlag/runs").join(last.trim())
+    }
+
     /// The processes of the sweep: jetlag, and the shell that keeps its exit code.
     fn processes(&self) -> [Pid; 2] {
-        let last = fs::read_to_string(self.board.path("board/jetlag/last")).unwrap();
-        let folder = self.board.path("board/jetlag/runs").join(last.trim());
+        let folder = self.run_there();
         ["pid", "keeper"].map(|name| {
             let text = fs::read_to_string(folder.join(name)).unwrap();
             Pid::from_raw(text.trim().parse().unwrap()).unwrap()
@@ -451,11 +456,15 @@ fn a_board_where_another_sweep_runs_is_left_alone() {
         .deploy_into(&["--sweep", "s.ron", "--no-doctor"], Path::new("other"));
     let other = command.current_dir(swept.here()).output().unwrap();
     assert_refused(&other, 1, &["is still running on localhost"]);
-    kill_process(sweep, Signal::CONT).unwrap();
-    // Ctrl-C of whoever watches it stops it, and what is finished comes.
+    // Ctrl-C of whoever watches it stops it, and what is finished comes. It is halted until it is asked to end, so that it does not
+    // come to its end before.
     let watching = swept.spawn(&["--resume"]);
     swept.board.wait_for_follower();
     kill_process(Pid::from_child(&watching), Signal::INT).unwrap();
+    wait_until("the sweep is asked to end", || {
+        swept.run_there().join("stop").exists()
+    });
+    kill_process(sweep, Signal::CONT).unwrap();
     let stopped = watching.wait_with_output().unwrap();
     assert_eq!(stopped.status.code(), Some(130), "{}", stderr(&stopped));
     assert!(
