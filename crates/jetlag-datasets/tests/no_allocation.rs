@@ -3,6 +3,8 @@
 //! A program by itself, since it counts what the whole program allocates: the thread of a test harness allocates too, when it comes
 //! to it.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::alloc::System;
 
 use jetlag_datasets::geometry::Pose;
