@@ -1,6 +1,8 @@
 //! `jetlag predict` on a sweep's folder: real runs of small networks on the embedded backend, the same journal with other figures and
 //! failures, and folders of which no model can be made.
 
+mod modes;
+
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -105,10 +107,19 @@ impl Begun {
     }
 
     fn latency(&mut self, run: usize, value: f64) {
-        let run = &mut self.runs[run];
-        let columns = &self.columns[&run.columns.unwrap()];
+        let place = self.place(run);
+        self.runs[run].figures[place] = Figure::plain(value);
+    }
+
+    /// The latency that was set.
+    fn value(&self, run: usize) -> f64 {
+        self.runs[run].figures[self.place(run)].value.unwrap()
+    }
+
+    fn place(&self, run: usize) -> usize {
+        let columns = &self.columns[&self.runs[run].columns.unwrap()];
         let is_meant = |column: &Column| column.name == "net.stages.compute.p50";
-        run.figures[columns.iter().position(is_meant).unwrap()] = Figure::plain(value);
+        columns.iter().position(is_meant).unwrap()
     }
 
     /// Every run so many times.

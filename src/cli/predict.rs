@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::Format;
+use crate::record::ModeClocks;
 
 /// Subcommands of `jetlag predict`.
 #[derive(Debug, Subcommand)]
@@ -53,6 +54,9 @@ pub struct PredictEval {
     /// Which rows are fitted and which are scored.
     #[arg(long, value_enum, default_value_t)]
     pub protocol: PredictProtocol,
+    /// With --protocol leave-modes-out: how many power modes are fitted, drawn by --seed.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub modes: usize,
     /// How networks are described.
     #[arg(long, value_enum, default_value_t)]
     pub features: Features,
@@ -95,6 +99,12 @@ pub struct PredictApply {
     /// The board, one of those that the model was fitted on [default: the only one].
     #[arg(long, value_name = "NAME")]
     pub board: Option<String>,
+    /// The power mode, one of those that the model was fitted on, or another one of the same module [default: the only one].
+    #[arg(long, value_name = "NAME", conflicts_with = "clocks")]
+    pub mode: Option<String>,
+    /// The clocks of a power mode, such as gpu=612,emc=2133,cpu=1190.4,cores=4 (MHz; sms=8 where modes switch multiprocessors off).
+    #[arg(long, value_name = "CLOCKS")]
+    pub clocks: Option<ModeClocks>,
     /// When the result is needed, such as 33ms: exit with 3 unless the whole interval is within it.
     #[arg(long, value_name = "DURATION")]
     pub deadline: Option<String>,
@@ -123,6 +133,8 @@ pub enum PredictProtocol {
     Pooled,
     /// Each network is scored by a model of all others.
     LeaveOneNetworkOut,
+    /// A model of some power modes (--modes) scores the others.
+    LeaveModesOut,
 }
 
 /// What is done with a network.

@@ -1,6 +1,6 @@
 //! What runs are held against: ceilings from a file, or of a module in the table of boards.
 
-mod board;
+pub(super) mod board;
 
 use super::outcome::WrongUse;
 use crate::analysis::Summary;

@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use jetlag_predict::{
-    Dataset, Device, EvalOptions, FeatureSet, FitOptions, LayerTable, Model, ModelError, Protocol, Question,
-    Stage, Verdict, dataset, eval, fit, text,
+    Dataset, EvalOptions, FeatureSet, FitOptions, LayerTable, Model, ModelError, Protocol, Question, Stage,
+    Verdict, dataset, eval, fit, text,
 };
 use jetlag_work::{Dim, Given, Graph};
 
@@ -78,7 +78,9 @@ fn evaluate(args: &PredictEval) -> anyhow::Result<Outcome> {
             PredictProtocol::SameNetwork => Protocol::SameNetwork,
             PredictProtocol::Pooled => Protocol::Pooled,
             PredictProtocol::LeaveOneNetworkOut => Protocol::LeaveOneNetworkOut,
+            PredictProtocol::LeaveModesOut => Protocol::LeaveModesOut,
         },
+        modes: args.modes,
         stage: args.stage.map(stage),
         targets: Vec::new(),
     };
@@ -122,11 +124,7 @@ fn apply(args: &PredictApply) -> anyhow::Result<Outcome> {
     })?;
     let given = work::given(&args.dims, &args.shapes)?;
     let (table, batch) = layers(&args.network, &given)?;
-    let device = args
-        .board
-        .as_deref()
-        .map(|name| board(&model, name))
-        .transpose()?;
+    let device = modes::device(&model.facts().devices, args)?;
     let question = Question {
         table: &table,
         batch: args.batch.unwrap_or(batch),
@@ -168,19 +166,6 @@ fn only_stage(model: &Model) -> Result<Stage, WrongUse> {
     }
 }
 
-/// A board that the model was fitted on.
-fn board(model: &Model, name: &str) -> Result<Device, WrongUse> {
-    let devices = &model.facts().devices;
-    let found = devices.iter().find(|device| device.name == name).cloned();
-    found.ok_or_else(|| {
-        let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
-        WrongUse(format!(
-            "--board {name}: the model was fitted on {}",
-            names.join(", ")
-        ))
-    })
-}
-
 /// Sizes for a network whose file fixes the batch at one, and the batch that was asked for instead: models count layers for a batch of
 /// one and take the batch apart.
 fn batch_apart(graph: &Graph, given: &Given) -> (Given, Option<u32>) {
@@ -218,5 +203,6 @@ fn described(graph: &Graph, given: &Given) -> Result<(LayerTable, u32), String> 
     Ok((table, batch))
 }
 
+mod modes;
 mod sweep;
 mod table;

@@ -30,7 +30,7 @@ use super::{live, report};
 use crate::cli::{CeilingsOf, Format, RunOptions};
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
-use crate::record::{Manifest, POWER_MODE_FACT, PROCESSES_FACT, Subject};
+use crate::record::{Manifest, POWER_MODE_CLOCKS_FACT, POWER_MODE_FACT, PROCESSES_FACT, Subject};
 use crate::scenario::{
     self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, Scenario, Shapes, Sharing,
 };
@@ -375,6 +375,9 @@ pub(super) fn manifest(scenario: &Scenario, tenants: &[Ready], processes: Option
         && let Some(mode) = clocks::mode_in_force(&board::Roots::system())
     {
         machine.insert(POWER_MODE_FACT.to_owned(), mode);
+        if let Some(clocks) = clocks::clocks_of_mode_in_force(&board::Roots::system()) {
+            machine.insert(POWER_MODE_CLOCKS_FACT.to_owned(), clocks.to_string());
+        }
     }
     if let Some(how) = processes.and_then(Processes::shared_how) {
         machine.insert(PROCESSES_FACT.to_owned(), how);

@@ -10,6 +10,7 @@ pub mod facts;
 pub mod identity;
 pub mod jetpack;
 pub mod libraries;
+pub mod mode_clocks;
 pub mod modules;
 pub mod nvpmodel;
 mod tpc_mask;

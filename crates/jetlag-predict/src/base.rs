@@ -6,17 +6,20 @@
 //! - Memory is what is held at the peak; below a floor, which the start of a framework takes for itself, it cannot be seen, and
 //!   above a ceiling the board has no more. Hypotheses differ in what is kept beside the outputs.
 //! - Energy of a step is a sum of the same terms; mean power is one of its rates.
+//! - Across power modes time and power have other hypotheses, of clocks: [`modes`].
 //!
 //! Each row counts by its relative error. The choices were made by leaving networks out ([`crate`]).
 
 mod fit;
+mod modes;
 
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Target;
 use crate::features::{Device, Term, Terms};
 
-pub(crate) use fit::{Point, fit};
+pub(crate) use fit::{Point, fitted};
+use modes::Draw;
 
 /// A column: a term, in milliseconds of a board's peak where it is work or traffic.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,10 +32,20 @@ enum Column {
     /// A rate: this column's share of the nominal time.
     WorkRate,
     TrafficRate,
+    /// A cause of power, and the energy that it takes in a step.
+    Drawn(Draw),
+    Taken(Draw),
 }
 
 impl Column {
-    fn value(self, terms: &Terms, device: &Device) -> f64 {
+    /// `time_ms` is what a step takes: for what is drawn over it.
+    fn value(self, terms: &Terms, device: &Device, time_ms: f64) -> f64 {
+        // Models across modes are fitted to and asked about boards with clocks alone.
+        let rate = |draw: Draw| {
+            device
+                .clocks()
+                .map_or(0.0, |clocks| draw.rate(terms, clocks, time_ms))
+        };
         match self {
             Self::One => 1.0,
             Self::Launches(term) => terms.get(term) / device.cpu_ghz,
@@ -41,6 +54,8 @@ impl Column {
             Self::Plain(term) => terms.get(term),
             Self::WorkRate => work_ms(terms, device) / nominal_ms(terms, device) * device.tflops,
             Self::TrafficRate => traffic_ms(terms, device) / nominal_ms(terms, device) * device.gb_s,
+            Self::Drawn(draw) => rate(draw),
+            Self::Taken(draw) => rate(draw) * time_ms,
         }
     }
 }
@@ -58,11 +73,18 @@ fn nominal_ms(terms: &Terms, device: &Device) -> f64 {
     work_ms(terms, device).max(traffic_ms(terms, device)) + 0.01 * terms.get(Term::Layers) / device.cpu_ghz
 }
 
+/// What a step takes: as a base of latency says, or at the board's peak.
+fn step_ms(time: Option<&Base>, terms: &Terms, device: &Device) -> f64 {
+    time.map_or_else(|| nominal_ms(terms, device), |time| time.say(terms, device).value)
+}
+
 /// How the two parts of a base meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Joined {
     /// (floor⁴ + line⁴)^¼
     Overlapping,
+    /// The same, plus a rest that overlaps with neither.
+    Roofline,
     /// The line, between a constant floor and a ceiling.
     Clipped,
     /// The line alone.
@@ -74,13 +96,29 @@ struct Parts {
     joined: Joined,
     floor: Vec<Column>,
     line: Vec<Column>,
+    rest: Vec<Column>,
 }
 
-/// How many hypotheses a target has.
-pub(crate) fn hypotheses(target: Target) -> usize {
-    match target {
-        Target::Latency | Target::Memory | Target::Energy => 3,
-        Target::Power => 1,
+/// In what rows differ besides their networks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Across {
+    /// At most in their boards.
+    Boards,
+    /// In power modes, whose clocks are known.
+    Modes,
+}
+
+/// The first hypothesis across modes; those before are across boards.
+const OF_MODES: usize = 3;
+
+/// The hypotheses of a target.
+fn hypotheses(target: Target, across: Across) -> std::ops::Range<usize> {
+    match (target, across) {
+        // A network has the same tensors in every mode.
+        (Target::Memory, _) | (Target::Latency | Target::Energy, Across::Boards) => 0..3,
+        (Target::Power, Across::Boards) => 0..1,
+        (Target::Latency, Across::Modes) => OF_MODES..OF_MODES + 3,
+        (Target::Energy | Target::Power, Across::Modes) => OF_MODES..OF_MODES + 1,
     }
 }
 
@@ -98,10 +136,18 @@ fn parts(target: Target, hypothesis: usize) -> Parts {
         columns
     };
     match target {
+        Target::Latency if hypothesis >= OF_MODES => modes::latency(match hypothesis - OF_MODES {
+            0 => Joined::Roofline,
+            1 => Joined::Sum,
+            _ => Joined::Overlapping,
+        }),
+        Target::Energy if hypothesis >= OF_MODES => modes::drawn(Column::Taken),
+        Target::Power if hypothesis >= OF_MODES => modes::drawn(Column::Drawn),
         Target::Latency => Parts {
             joined: Joined::Overlapping,
             floor: [Term::Layers, Term::OtherLayers].map(Launches).to_vec(),
             line: work(),
+            rest: Vec::new(),
         },
         Target::Energy => {
             let mut line = work();
@@ -110,12 +156,14 @@ fn parts(target: Target, hypothesis: usize) -> Parts {
                 joined: Joined::Sum,
                 floor: Vec::new(),
                 line,
+                rest: Vec::new(),
             }
         }
         Target::Power => Parts {
             joined: Joined::Sum,
             floor: Vec::new(),
             line: vec![One, Column::WorkRate, Column::TrafficRate],
+            rest: Vec::new(),
         },
         Target::Memory => {
             let kept: [Term; 2] = match hypothesis {
@@ -130,6 +178,7 @@ fn parts(target: Target, hypothesis: usize) -> Parts {
                 joined: Joined::Clipped,
                 floor: Vec::new(),
                 line,
+                rest: Vec::new(),
             }
         }
     }
@@ -142,10 +191,18 @@ pub(crate) struct Base {
     hypothesis: usize,
     floor: Vec<f64>,
     line: Vec<f64>,
+    #[serde(default)]
+    rest: Vec<f64>,
+    /// Of energy and power across modes: the time of a step; without rows of latency the board's figures give it.
+    #[serde(default)]
+    time: Option<Box<Base>>,
     /// Of memory: the least and the greatest that is ever seen.
     floor_value: Option<f64>,
     ceiling: Option<f64>,
 }
+
+/// A ratio to a line of zeros is still a number that trees can compare.
+const MOST_RATIO: f64 = 1e30;
 
 /// What a base says of a network.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,15 +220,27 @@ impl Base {
     pub(crate) fn is_sound(&self) -> bool {
         let parts = parts(self.target, self.hypothesis);
         let limits = || self.floor_value.into_iter().chain(self.ceiling);
-        self.hypothesis < hypotheses(self.target)
+        let known = |across| hypotheses(self.target, across).contains(&self.hypothesis);
+        (known(Across::Boards) || known(Across::Modes))
+            && self
+                .time
+                .as_ref()
+                .is_none_or(|time| time.target == Target::Latency && time.time.is_none() && time.is_sound())
+            && parts.rest.len() == self.rest.len()
             && parts.floor.len() == self.floor.len()
             && parts.line.len() == self.line.len()
             && self
                 .floor
                 .iter()
                 .chain(&self.line)
+                .chain(&self.rest)
                 .all(|x| x.is_finite() && *x >= 0.0)
             && limits().all(|x| x.is_finite() && x > 0.0)
+    }
+
+    /// Whether it is of rows that differ in their power modes.
+    pub(crate) fn is_across_modes(&self) -> bool {
+        self.hypothesis >= OF_MODES
     }
 
     pub(crate) fn ceiling(&self) -> Option<f64> {
@@ -180,8 +249,9 @@ impl Base {
 
     pub(crate) fn say(&self, terms: &Terms, device: &Device) -> Said {
         let parts = parts(self.target, self.hypothesis);
+        let time_ms = step_ms(self.time.as_deref(), terms, device);
         let times = |columns: &[Column], coefficients: &[f64]| -> Vec<f64> {
-            let product = |(column, x): (&Column, &f64)| column.value(terms, device) * x;
+            let product = |(column, x): (&Column, &f64)| column.value(terms, device, time_ms) * x;
             columns.iter().zip(coefficients).map(product).collect()
         };
         let floor: f64 = times(&parts.floor, &self.floor).iter().sum();
@@ -192,7 +262,12 @@ impl Base {
             Joined::Sum => (line, line, 0.0),
             Joined::Overlapping => {
                 let value = norm(floor, line);
-                (value, value, floor / line)
+                (value, value, (floor / line).min(MOST_RATIO))
+            }
+            Joined::Roofline => {
+                let rest: f64 = times(&parts.rest, &self.rest).iter().sum();
+                let value = norm(floor, line) + rest;
+                (value, value, (floor / line).min(MOST_RATIO))
             }
             Joined::Clipped => {
                 let demand = line.max(self.floor_value.unwrap_or(0.0));

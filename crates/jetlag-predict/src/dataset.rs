@@ -5,7 +5,10 @@
 //! - `BOARD_STAGE_TARGET/*.csv`: a line for each measurement: `network`, `level` or `variant`, `bs` or `batch`, `passed`, and the
 //!   target's column ([`Target::column`]). What did not pass is never fitted, whatever its other cells hold.
 //! - `devices.csv`, needed where rows are of several boards: `device,tflops,gb_s`, and if there `cpu_ghz,memory_mib`.
+//! - `modes.csv`, needed where measurements have a column `mode`: `device,mode,gpu_mhz,emc_mhz,cpu_mhz,cores`, and `sms` where modes switch
+//!   multiprocessors off. Figures in `devices.csv` are those at the highest clocks in it.
 
+mod devices;
 mod read;
 mod stall;
 mod table;
@@ -171,7 +174,7 @@ impl Dataset {
 ///
 /// # Errors
 /// A file that cannot be read or is no table; a column that is missing; a cell of a row that passed which is empty, no number,
-/// negative or zero; a layer that cannot be; several boards without figures. Each says the file, line and column.
+/// negative or zero; a layer that cannot be; several boards without figures, a mode without clocks. Each says the file, line and column.
 pub fn open(folder: &Path) -> Result<Dataset, DataError> {
     read::open(folder)
 }

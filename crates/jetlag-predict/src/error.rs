@@ -79,6 +79,18 @@ pub enum DataError {
         /// What is missing.
         missing: String,
     },
+    /// A power mode whose clocks are not known.
+    #[error(
+        "{path} has rows of {board} in the mode {mode:?}, whose clocks are not known: add a line for it to modes.csv, with the columns device,mode,gpu_mhz,emc_mhz,cpu_mhz,cores"
+    )]
+    Mode {
+        /// The folder.
+        path: PathBuf,
+        /// The board.
+        board: String,
+        /// The mode.
+        mode: String,
+    },
     /// More than this crate is willing to hold.
     #[error("{path}: more than {limit} {what}; split the folder")]
     TooMuch {
@@ -206,6 +218,20 @@ pub enum PredictError {
         what: String,
         /// The network.
         network: String,
+    },
+    /// No power modes to leave out.
+    #[error(
+        "{what}: to fit on {wanted} power modes and score others takes more than {wanted} modes with clocks, and at least 2 to fit on; the data have {found}, and {without} boards whose clocks are not known. Measure more modes, or choose a smaller --modes"
+    )]
+    Modes {
+        /// For which target.
+        what: String,
+        /// Modes with clocks in the data.
+        found: usize,
+        /// Boards without.
+        without: usize,
+        /// Modes to fit on.
+        wanted: usize,
     },
     /// The published split finds nothing.
     #[error(

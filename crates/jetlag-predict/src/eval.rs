@@ -23,6 +23,8 @@ pub enum Protocol {
     Pooled,
     /// Each network is scored by a model that was fitted on all others.
     LeaveOneNetworkOut,
+    /// A model of so many power modes ([`EvalOptions::modes`]), drawn by the seed, scores all others.
+    LeaveModesOut,
 }
 
 /// What is evaluated, and how.
@@ -32,6 +34,8 @@ pub struct EvalOptions {
     pub fit: FitOptions,
     /// Which rows are fitted; not used with a folder to fit on.
     pub protocol: Protocol,
+    /// Power modes that are fitted where the others are left out.
+    pub modes: usize,
     /// Only this stage.
     pub stage: Option<Stage>,
     /// Only these targets; empty means all.
@@ -43,6 +47,7 @@ impl Default for EvalOptions {
         Self {
             fit: FitOptions::default(),
             protocol: Protocol::SameNetwork,
+            modes: 50,
             stage: None,
             targets: Vec::new(),
         }
@@ -113,6 +118,8 @@ pub struct Evaluation {
     pub features: FeatureSet,
     /// Which rows were fitted; None with another folder.
     pub protocol: Option<Protocol>,
+    /// Power modes that were fitted, where others were left out.
+    pub modes: Option<usize>,
     /// The seed.
     pub seed: u64,
     /// Trees of each model.
@@ -165,7 +172,7 @@ pub fn eval(
         let rows = of(&data.rows);
         let splits = match fit {
             Some(fit) => split::other_folder(&of(&fit.rows), data, &rows),
-            None => split::by_protocol(options.protocol, data, &rows, &format!("{stage} {target}"))?,
+            None => split::by_protocol(options, data, &rows, &format!("{stage} {target}"))?,
         };
         for split in splits {
             scores.push(score(
@@ -199,6 +206,7 @@ pub fn eval(
         fit_hash: fit.map(|fit| fit.hash.clone()),
         features: options.fit.features,
         protocol: fit.is_none().then_some(options.protocol),
+        modes: (fit.is_none() && options.protocol == Protocol::LeaveModesOut).then_some(options.modes),
         seed: options.fit.seed,
         trees: options.fit.trees,
         scores,
@@ -350,6 +358,7 @@ impl crate::model::TargetModel {
                 device,
                 batch: row.batch,
                 stage: row.stage,
+                time_ms: None,
             })
         };
         let examples: Vec<Example<'_>> = rows.iter().filter_map(example).collect();

@@ -1,5 +1,6 @@
 //! What a network is described by: [`perf4sight`]'s sums as published, and [`jetlag`]'s terms.
 
+mod device;
 mod jetlag;
 mod perf4sight;
 mod schedule;
@@ -8,6 +9,8 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use device::{CLOCK_NAMES, numbers};
+pub use device::{Device, Mode};
 pub(crate) use jetlag::Term;
 pub use jetlag::{TERM_NAMES, Terms, TermsOfOne, jetlag};
 pub use perf4sight::perf4sight;
@@ -39,39 +42,5 @@ impl std::fmt::Display for Stage {
             Self::Training => "training",
             Self::Inference => "inference",
         })
-    }
-}
-
-/// Figures of a board in one power mode. They scale work and traffic, so that one model serves several boards.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Device {
-    /// Its name, with the mode where there are several.
-    pub name: String,
-    /// Arithmetic peak in the precision used, 10¹² operations per second (a multiply-add is two).
-    pub tflops: f64,
-    /// Memory bandwidth, 10⁹ bytes per second.
-    pub gb_s: f64,
-    /// Clock of the processor that launches the work, GHz; 1 where it is not known.
-    pub cpu_ghz: f64,
-    /// Memory that a network can have at most, MiB, where it is known.
-    pub memory_mib: Option<f64>,
-}
-
-impl Device {
-    /// A board without figures: 1 TFLOP/s, 100 GB/s, 1 GHz. Such rows are of one board, whose figures the fit absorbs.
-    pub fn unknown(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            tflops: 1.0,
-            gb_s: 100.0,
-            cpu_ghz: 1.0,
-            memory_mib: None,
-        }
-    }
-
-    /// Whether the figures are numbers that a board can have.
-    pub fn is_sound(&self) -> bool {
-        let sound = |x: f64| (1e-6..=1e9).contains(&x);
-        sound(self.tflops) && sound(self.gb_s) && sound(self.cpu_ghz) && self.memory_mib.is_none_or(sound)
     }
 }

@@ -70,7 +70,8 @@ pub mod trees;
 pub use dataset::{Dataset, Target};
 pub use error::{DataError, LayerError, ModelError, PredictError};
 pub use eval::{Coverage, EvalOptions, Evaluation, Mean, Protocol, Score, eval};
-pub use features::{Device, FeatureSet, Stage};
+pub use features::{Device, FeatureSet, Mode, Stage};
+pub use jetlag_record::ModeClocks;
 pub use layers::{Layer, LayerKind, LayerTable, MOST_LAYERS};
 pub use model::{
     Answer, Facts, FitOptions, Fits, Interval, Kin, Late, Model, Prediction, Question, Reason, TargetFacts,

@@ -6,6 +6,7 @@ mod file;
 mod fit;
 mod interval;
 mod member;
+mod modes;
 mod unlike;
 
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,7 @@ use crate::dataset::Target;
 use crate::features::{Device, FeatureSet, Stage};
 use interval::Intervals;
 use member::Member;
+use modes::Modes;
 use unlike::Known;
 
 /// Everything that `fit` learnt from a folder.
@@ -60,10 +62,13 @@ pub(crate) struct TargetModel {
     only_weights: bool,
     pub(crate) rows: usize,
     pub(crate) variants: usize,
-    /// How much of the trees' correction is used on variants of fitted networks, and on other networks.
+    /// How much of the trees' correction is used on variants of fitted networks, on other networks, and in other power modes.
     shrink: Shrink,
     intervals: Intervals,
     known: Known,
+    /// Power modes of the fitted rows; empty where they do not differ in them.
+    #[serde(default)]
+    modes: Modes,
     /// Held apart in a file.
     #[serde(skip)]
     members: Vec<Member>,
@@ -74,6 +79,8 @@ pub(crate) struct TargetModel {
 struct Shrink {
     near: f64,
     far: f64,
+    #[serde(default)]
+    modes: f64,
 }
 
 /// What one target's model is, for reports.
@@ -91,10 +98,16 @@ pub struct TargetFacts {
     pub trees_used_near: f64,
     /// And on other networks.
     pub trees_used_far: f64,
+    /// Power modes among them; 0 where rows do not differ in their clocks.
+    pub modes: usize,
+    /// And of the trees' correction in power modes that were not measured.
+    pub trees_used_modes: f64,
     /// Why there is no interval for variants of fitted networks, where there is none.
     pub near_withheld: Option<Withheld>,
     /// And for other networks.
     pub far_withheld: Option<Withheld>,
+    /// And for power modes that were not measured.
+    pub modes_withheld: Option<Withheld>,
 }
 
 impl TargetModel {
@@ -119,8 +132,15 @@ impl Model {
             variants: model.variants,
             trees_used_near: model.shrink.near,
             trees_used_far: model.shrink.far,
+            modes: model.modes.len(),
+            trees_used_modes: model.shrink.modes,
             near_withheld: model.intervals.near.as_ref().err().cloned(),
             far_withheld: model.intervals.far.as_ref().err().cloned(),
+            modes_withheld: model
+                .intervals
+                .modes
+                .as_ref()
+                .and_then(|own| own.as_ref().err().cloned()),
         };
         self.targets.iter().map(facts).collect()
     }

@@ -15,10 +15,15 @@ pub fn evaluation(evaluation: &Evaluation) -> String {
         FeatureSet::Jetlag => "jetlag's features",
     };
     let how = match evaluation.protocol {
-        None => "fitted on another folder",
-        Some(Protocol::SameNetwork) => "each network by itself, fitted on levels 0, 30, 50, 70, 90",
-        Some(Protocol::Pooled) => "all networks together, fitted on levels 0, 30, 50, 70, 90",
-        Some(Protocol::LeaveOneNetworkOut) => "each network from the others",
+        None => "fitted on another folder".to_owned(),
+        Some(Protocol::SameNetwork) => {
+            "each network by itself, fitted on levels 0, 30, 50, 70, 90".to_owned()
+        }
+        Some(Protocol::Pooled) => "all networks together, fitted on levels 0, 30, 50, 70, 90".to_owned(),
+        Some(Protocol::LeaveOneNetworkOut) => "each network from the others".to_owned(),
+        Some(Protocol::LeaveModesOut) => {
+            format!("power modes from {} others", evaluation.modes.unwrap_or_default())
+        }
     };
     line(
         &mut text,
@@ -179,7 +184,18 @@ pub fn model(model: &Model) -> String {
                 100.0 * target.trees_used_far
             ),
         );
-        for why in target.near_withheld.iter().chain(&target.far_withheld) {
+        if target.modes > 0 {
+            line(
+                &mut text,
+                format_args!(
+                    "    in {} power modes; {:.0} % of the correction is used in others",
+                    target.modes,
+                    100.0 * target.trees_used_modes
+                ),
+            );
+        }
+        let withheld = target.near_withheld.iter().chain(&target.far_withheld);
+        for why in withheld.chain(&target.modes_withheld) {
             line(&mut text, format_args!("    {why}"));
         }
     }
@@ -273,6 +289,12 @@ pub fn answer(answer: &Answer) -> String {
         line(
             &mut text,
             format_args!("  Degraded: this network is none of the fitted ones."),
+        );
+    }
+    if answer.predictions.iter().any(|said| !said.is_measured_mode) {
+        line(
+            &mut text,
+            format_args!("  This power mode was not measured: values follow from its clocks."),
         );
     }
     for reason in reasons {

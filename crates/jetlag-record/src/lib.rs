@@ -36,6 +36,7 @@ mod manifest;
 mod measurand;
 mod memory;
 mod message;
+mod mode_clocks;
 pub mod nearest;
 mod newer;
 mod phase;
@@ -63,11 +64,12 @@ pub use event::{Covariance, Event, Finding, LogRecord, NOT_STARTED, NOT_TRACED, 
 pub use failure::{Failure, FailureKind, FailureStage};
 pub use frame::{BatchPart, DetectionsRecord, FrameRecord, NO_CONTENT, Outcome, Stage, Submission};
 pub use manifest::{
-    APPLICATION_BACKEND, ApplicationTenant, Manifest, NetworkManifest, POWER_MODE_FACT, PROCESSES_FACT,
-    QUEUES_FACT, StartUp, Subject, TRACED_FACT, TenantManifest, UnknownWord,
+    APPLICATION_BACKEND, ApplicationTenant, Manifest, NetworkManifest, POWER_MODE_CLOCKS_FACT,
+    POWER_MODE_FACT, PROCESSES_FACT, QUEUES_FACT, StartUp, Subject, TRACED_FACT, TenantManifest, UnknownWord,
 };
 pub use measurand::{Measurand, Part, Quantity};
 pub use memory::{Amount, TenantMemory};
+pub use mode_clocks::{ModeClocks, ModeClocksError};
 pub use phase::{EndReason, OVERHEAD_TENANT, Phase, PhaseRecord, PhaseSpec, Sampled, SweptRate};
 pub use reader::{Completeness, ReadError, RunReader};
 pub use schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO, SCHEMA_MINOR};

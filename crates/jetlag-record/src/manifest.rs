@@ -111,6 +111,10 @@ pub const PROCESSES_FACT: &str = "processes";
 /// The key of [`Manifest::machine`] with the power mode that was in force when the run began: `MODE_15W (id 1)`.
 pub const POWER_MODE_FACT: &str = "power_mode";
 
+/// The key of [`Manifest::machine`] with the highest clocks of that mode, where they are known: a
+/// [`ModeClocks`](crate::ModeClocks) as text.
+pub const POWER_MODE_CLOCKS_FACT: &str = "power_mode_clocks";
+
 /// The key of [`Manifest::machine`] with the number of hardware queues that the GPU's driver was asked for.
 pub const QUEUES_FACT: &str = "gpu_hardware_queues";
 

@@ -67,12 +67,18 @@ fn named(name: &str) -> Result<&'static Module, String> {
 
 /// The module of what a device tree calls it: `p3767-0005-super`.
 fn of_tree(tree: &str) -> Result<&'static Module, String> {
-    let part: Vec<&str> = tree.split('-').take(2).collect();
-    modules::find(&part.join("-"))
+    modules::find(&part(tree))
         .ok_or_else(|| format!("the module {tree} is not in jetlag's table of boards; name one with --board, or give ceilings (--ceilings FILE)"))
 }
 
-fn flash_of(tree: &str) -> Flash {
+/// `p3767-0005` of `p3767-0005-super`.
+pub(in crate::commands) fn part(tree: &str) -> String {
+    let part: Vec<&str> = tree.split('-').take(2).collect();
+    part.join("-")
+}
+
+/// How a module was flashed, by what its device tree calls it.
+pub(in crate::commands) fn flash_of(tree: &str) -> Flash {
     match tree.contains("super") {
         true => Flash::Super,
         false => Flash::Plain,

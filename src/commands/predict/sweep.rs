@@ -11,8 +11,8 @@ mod runs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use jetlag_predict::Stage;
 use jetlag_predict::dataset::{Dataset, Failed, Row, Target, Undescribed};
-use jetlag_predict::{Device, Stage};
 use jetlag_sweep::table::State;
 use jetlag_sweep::{FailureKind, Table};
 
@@ -62,10 +62,10 @@ pub(super) fn open(folder: &Path, only: &[String]) -> anyhow::Result<Measured> {
     if runs.is_empty() {
         return Err(nothing(folder, &table, failed.len(), &notes).into());
     }
-    let device = conditions::device(&runs)?;
+    let (devices, places) = conditions::devices(&runs)?;
     let names = names(&runs, &mut networks);
     let mut data = Dataset {
-        devices: vec![Device::unknown(&device)],
+        devices,
         networks: BTreeMap::new(),
         rows: Vec::new(),
         failed: failed
@@ -78,12 +78,12 @@ pub(super) fn open(folder: &Path, only: &[String]) -> anyhow::Result<Measured> {
     };
     let mut lacking = BTreeMap::<Target, usize>::new();
     let mut undescribed = BTreeMap::<(String, String), (BTreeSet<String>, usize)>::new();
-    for (run, (network, variant)) in runs.iter().zip(&names) {
+    for ((run, (network, variant)), place) in runs.iter().zip(&names).zip(places) {
         let mut own = Vec::new();
         for target in Target::ALL {
             match run.value(target) {
                 Some(value) => own.push(Row {
-                    device: 0,
+                    device: place,
                     stage: Stage::Inference,
                     target,
                     network: network.clone(),

@@ -23,7 +23,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::board::Roots;
+use crate::board::{Roots, mode_clocks};
+use crate::record::ModeClocks;
 use crate::scenario::PowerMode;
 use crate::telemetry::{gpu, power_mode};
 pub use kernel::{ClockRow, rows};
@@ -212,9 +213,19 @@ pub fn mode(roots: &Roots, wanted: &PowerMode) -> Result<u32, ClockError> {
     mode::find(roots, wanted)
 }
 
+/// Whether a mode of this name is meant: `15W` is also `MODE_15W`, in any case.
+pub fn is_mode(name: &str, asked: &str) -> bool {
+    mode::short(name).eq_ignore_ascii_case(mode::short(asked))
+}
+
 /// The power mode in force, in words; none where there is none.
 pub fn mode_in_force(roots: &Roots) -> Option<String> {
     Some(mode::described(roots, power_mode::current(roots)?).to_string())
+}
+
+/// The highest clocks of that mode; none where they are not known.
+pub fn clocks_of_mode_in_force(roots: &Roots) -> Option<ModeClocks> {
+    mode_clocks::of_mode(roots, power_mode::current(roots)?)
 }
 
 /// Only one at a time changes settings: a signal may come while they are being held.

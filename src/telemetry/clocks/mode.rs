@@ -34,10 +34,7 @@ fn choose(modes: &[NamedMode], wanted: &PowerMode) -> Result<u32, ClockError> {
         PowerMode::Name(name) if modes.is_empty() => {
             return Err(ClockError::UnnamedModes { name: name.clone() });
         }
-        PowerMode::Name(name) => {
-            let is_it = |mode: &&NamedMode| short(&mode.name).eq_ignore_ascii_case(short(name));
-            modes.iter().find(is_it)
-        }
+        PowerMode::Name(name) => modes.iter().find(|mode| super::is_mode(&mode.name, name)),
     };
     found.map(|mode| mode.id).ok_or_else(|| ClockError::UnknownMode {
         wanted: wanted.to_string(),
@@ -49,7 +46,7 @@ fn choose(modes: &[NamedMode], wanted: &PowerMode) -> Result<u32, ClockError> {
 }
 
 /// `MODE_15W` is what most people call `15W`.
-fn short(name: &str) -> &str {
+pub(super) fn short(name: &str) -> &str {
     let prefix = name
         .get(..5)
         .filter(|prefix| prefix.eq_ignore_ascii_case("MODE_"));

@@ -1,6 +1,6 @@
 //! Coefficients of a base, from rows.
 
-use super::{Base, Column, Joined, norm, parts};
+use super::{Across, Base, Column, Joined, hypotheses, norm, parts, step_ms};
 use crate::dataset::Target;
 use crate::features::{Device, Terms};
 use crate::nnls::nnls;
@@ -8,30 +8,78 @@ use crate::nnls::nnls;
 /// One row to fit: its terms, its board, its value.
 pub(crate) type Point<'a> = (&'a Terms, &'a Device, f64);
 
+/// How much worse than the best a hypothesis across modes may fit.
+const WORSE: f64 = 1.25;
+
+/// Fits all hypotheses of a target; `time` is the base of what a step takes, for energy and power across modes.
+///
+/// Across networks all are kept: which is best differs from network to network. Across modes of the same network it does not, and
+/// those that fit the rows worse are dropped; the best comes first.
+pub(crate) fn fitted(
+    target: Target,
+    across: Across,
+    points: &[Point<'_>],
+    ceiling: Option<f64>,
+    time: Option<&Base>,
+) -> Vec<Base> {
+    let each = hypotheses(target, across).map(|hypothesis| fit(target, hypothesis, points, ceiling, time));
+    let mut all: Vec<Base> = each.collect();
+    if across == Across::Boards || all.len() == 1 || points.is_empty() {
+        return all;
+    }
+    let error = |base: &Base| -> f64 {
+        let of = |(terms, device, value): &Point<'_>| (base.say(terms, device).value - value).abs() / value;
+        points.iter().map(of).sum()
+    };
+    all.sort_by(|a, b| error(a).total_cmp(&error(b)));
+    let best = all.first().map_or(f64::INFINITY, error);
+    // The first stays also where nothing could be learnt.
+    let kept = all
+        .iter()
+        .skip(1)
+        .take_while(|base| error(base) <= WORSE * best)
+        .count()
+        + 1;
+    all.truncate(kept);
+    all
+}
+
 /// Fits a hypothesis to rows; `ceiling` is the most that the board has, where rows have shown it.
-pub(crate) fn fit(target: Target, hypothesis: usize, points: &[Point<'_>], ceiling: Option<f64>) -> Base {
+fn fit(
+    target: Target,
+    hypothesis: usize,
+    points: &[Point<'_>],
+    ceiling: Option<f64>,
+    time: Option<&Base>,
+) -> Base {
     let parts = parts(target, hypothesis);
     let columns = |columns: &[Column]| -> Vec<Vec<f64>> {
         let row = |(terms, device, value): &Point<'_>| {
+            let time_ms = step_ms(time, terms, device);
             columns
                 .iter()
-                .map(|column| column.value(terms, device) / value)
+                .map(|column| column.value(terms, device, time_ms) / value)
                 .collect()
         };
         points.iter().map(row).collect()
     };
     let (floor_rows, line_rows) = (columns(&parts.floor), columns(&parts.line));
+    let rest_rows = columns(&parts.rest);
     let mut base = Base {
         target,
         hypothesis,
         floor: Vec::new(),
         line: Vec::new(),
+        rest: Vec::new(),
+        time: time.cloned().map(Box::new),
         floor_value: None,
         ceiling: None,
     };
     match parts.joined {
         Joined::Sum => base.line = nnls(&line_rows, &vec![1.0; points.len()]),
-        Joined::Overlapping => (base.floor, base.line) = overlapping(&floor_rows, &line_rows),
+        Joined::Overlapping | Joined::Roofline => {
+            [base.floor, base.line, base.rest] = overlapping(&floor_rows, &line_rows, &rest_rows);
+        }
         Joined::Clipped => {
             let values: Vec<f64> = points.iter().map(|point| point.2).collect();
             (base.line, base.floor_value) = clipped(&line_rows, &values, ceiling);
@@ -42,27 +90,31 @@ pub(crate) fn fit(target: Target, hypothesis: usize, points: &[Point<'_>], ceili
 }
 
 /// The norm is of degree one, so it is the sum of its parts, each weighted by (part / whole)³: solved again with the weights of
-/// the last solution until they settle.
-fn overlapping(floor: &[Vec<f64>], line: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
+/// the last solution until they settle. A rest is added to it, and so keeps its weight.
+fn overlapping(floor: &[Vec<f64>], line: &[Vec<f64>], rest: &[Vec<f64>]) -> [Vec<f64>; 3] {
     let ones = vec![1.0; floor.len()];
     let mut weights = vec![[1.0_f64; 2]; floor.len()];
     let of_floor = floor.first().map_or(0, Vec::len);
+    let of_line = line.first().map_or(0, Vec::len);
     let mut solution = Vec::new();
     for _ in 0..20 {
         let rows: Vec<Vec<f64>> = floor
             .iter()
             .zip(line)
+            .zip(rest)
             .zip(&weights)
-            .map(|((floor, line), [a, b])| {
+            .map(|(((floor, line), rest), [a, b])| {
                 floor
                     .iter()
                     .map(|x| x * a)
                     .chain(line.iter().map(|x| x * b))
+                    .chain(rest.iter().copied())
                     .collect()
             })
             .collect();
         solution = nnls(&rows, &ones);
-        let (floor_x, line_x) = solution.split_at(of_floor);
+        let (floor_x, others) = solution.split_at(of_floor);
+        let line_x = &others[..of_line];
         let product = |row: &[f64], x: &[f64]| row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
         for ((floor, line), weight) in floor.iter().zip(line).zip(&mut weights) {
             let (u, v) = (product(floor, floor_x), product(line, line_x));
@@ -76,8 +128,9 @@ fn overlapping(floor: &[Vec<f64>], line: &[Vec<f64>]) -> (Vec<f64>, Vec<f64>) {
             weight[1] = 0.5 * weight[1] + 0.5 * cube(v / whole);
         }
     }
+    let rest = solution.split_off(of_floor + of_line);
     let line = solution.split_off(of_floor);
-    (solution, line)
+    [solution, line, rest]
 }
 
 /// Rows on the floor and at the ceiling tell nothing of the line, so they are left aside when it is fitted. Which lie on the floor

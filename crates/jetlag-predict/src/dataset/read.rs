@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::devices::{self, BoardInMode};
 use super::table::{Line, Table};
 use super::{Dataset, Failed, Row, Target, Undescribed};
 use crate::error::DataError;
-use crate::features::{Device, Stage};
+use crate::features::Stage;
 use crate::layers::{Layer, LayerKind, LayerTable};
 
 /// Most files and rows of a folder.
@@ -49,11 +50,10 @@ pub(super) fn open(folder: &Path) -> Result<Dataset, DataError> {
         return Err(DataError::Layout { path, missing });
     }
     for (path, (device, stage, target)) in campaigns {
-        let device = found.device(&device);
         for path in tables(&path)? {
             hash.update(format!("{device} {stage} {target}").as_bytes());
             let table = Table::read(&path, &mut hash)?;
-            found.measurements(&table, device, stage, target)?;
+            found.measurements(&table, &device, stage, target)?;
             if found.rows.len() + found.failed.len() > MOST_ROWS {
                 return Err(DataError::TooMuch {
                     path: folder.to_owned(),
@@ -63,7 +63,7 @@ pub(super) fn open(folder: &Path) -> Result<Dataset, DataError> {
             }
         }
     }
-    let devices = devices(folder, &found.devices, &mut hash)?;
+    let devices = devices::read(folder, &found.devices, &mut hash)?;
     let Found { mut rows, failed, .. } = found;
     let mut left: BTreeMap<String, (BTreeSet<String>, usize)> = BTreeMap::new();
     rows.retain(|row| {
@@ -240,16 +240,20 @@ fn layer_kind(table: &Table, line: &Line, place: usize) -> Result<LayerKind, Dat
 }
 
 struct Found {
-    devices: Vec<String>,
+    devices: Vec<BoardInMode>,
     rows: Vec<Row>,
     failed: Vec<Failed>,
 }
 
 impl Found {
-    fn device(&mut self, name: &str) -> usize {
-        let known = self.devices.iter().position(|device| device == name);
+    fn device(&mut self, board: &str, mode: Option<&str>) -> usize {
+        let is_it = |device: &BoardInMode| device.board == board && device.mode.as_deref() == mode;
+        let known = self.devices.iter().position(is_it);
         known.unwrap_or_else(|| {
-            self.devices.push(name.to_owned());
+            self.devices.push(BoardInMode {
+                board: board.to_owned(),
+                mode: mode.map(str::to_owned),
+            });
             self.devices.len() - 1
         })
     }
@@ -257,14 +261,17 @@ impl Found {
     fn measurements(
         &mut self,
         table: &Table,
-        device: usize,
+        board: &str,
         stage: Stage,
         target: Target,
     ) -> Result<(), DataError> {
         let (network, variant) = (table.column(&["network"])?, table.column(&["level", "variant"])?);
         let (batch, passed) = (table.column(&["bs", "batch"])?, table.column(&["passed"])?);
         let value = table.column(&[target.column()])?;
+        let mode = table.optional(&["mode"]);
         for line in &table.lines {
+            let mode = mode.map(|mode| table.word(line, mode)).transpose()?;
+            let device = self.device(board, mode);
             let (network, variant) = (
                 table.word(line, network)?.to_owned(),
                 table.word(line, variant)?.to_owned(),
@@ -305,52 +312,4 @@ impl Found {
         }
         Ok(())
     }
-}
-
-/// Figures of the boards that rows are of.
-fn devices(folder: &Path, names: &[String], hash: &mut blake3::Hasher) -> Result<Vec<Device>, DataError> {
-    let path = folder.join("devices.csv");
-    let missing = |missing: String| DataError::Devices {
-        path: folder.to_owned(),
-        boards: names.join(", "),
-        missing,
-    };
-    if !path.exists() {
-        return match names {
-            [name] => Ok(vec![Device::unknown(name)]),
-            _ => Err(missing("nothing that tells what they can do".to_owned())),
-        };
-    }
-    let table = Table::read(&path, hash)?;
-    let (name, tflops, gb_s) = (
-        table.column(&["device"])?,
-        table.column(&["tflops"])?,
-        table.column(&["gb_s"])?,
-    );
-    let (cpu, memory) = (table.optional(&["cpu_ghz"]), table.optional(&["memory_mib"]));
-    let mut known = BTreeMap::new();
-    for line in &table.lines {
-        let optional = |place: Option<usize>| match place {
-            Some(place) if !table.text(line, place).is_empty() => table.positive(line, place).map(Some),
-            _ => Ok(None),
-        };
-        let device = Device {
-            name: table.word(line, name)?.to_owned(),
-            tflops: table.positive(line, tflops)?,
-            gb_s: table.positive(line, gb_s)?,
-            cpu_ghz: optional(cpu)?.unwrap_or(1.0),
-            memory_mib: optional(memory)?,
-        };
-        if !device.is_sound() {
-            return Err(table.wrong(line, tflops, "figures between 1e-6 and 1e9"));
-        }
-        known.insert(device.name.clone(), device);
-    }
-    let found = |name: &String| {
-        known
-            .get(name)
-            .cloned()
-            .ok_or_else(|| missing(format!("devices.csv has no line for {name}")))
-    };
-    names.iter().map(found).collect()
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::Protocol;
+use super::{EvalOptions, Protocol};
 use crate::dataset::{Dataset, Row};
 use crate::error::PredictError;
+use crate::random::Random;
 
 /// Levels of pruning that perf4sight fits on, and those that it scores.
 const FIT: [&str; 5] = ["0", "30", "50", "70", "90"];
@@ -38,7 +39,7 @@ pub(super) fn other_folder(fit: &[usize], data: &Dataset, rows: &[usize]) -> Vec
 }
 
 pub(super) fn by_protocol(
-    protocol: Protocol,
+    options: &EvalOptions,
     data: &Dataset,
     rows: &[usize],
     what: &str,
@@ -61,7 +62,7 @@ pub(super) fn by_protocol(
             false => Ok(Split { network, fit, score }),
         }
     };
-    match protocol {
+    match options.protocol {
         Protocol::SameNetwork => networks
             .into_iter()
             .map(|network| published(network.clone(), &|row| row.network == network))
@@ -81,5 +82,43 @@ pub(super) fn by_protocol(
             };
             Ok(networks.into_iter().map(split).collect())
         }
+        Protocol::LeaveModesOut => {
+            let fitted = drawn_modes(options, data, rows, what)?;
+            let is_fitted = |row: &Row| fitted.contains(&row.device);
+            let split = |network: String| Split {
+                fit: chosen(data, rows, is_fitted),
+                score: chosen(data, rows, |row| !is_fitted(row) && row.network == network),
+                network,
+            };
+            let all = networks.into_iter().map(split);
+            // A network that was measured in the drawn modes alone has nothing to score.
+            Ok(all.filter(|split| !split.score.is_empty()).collect())
+        }
     }
+}
+
+/// The boards in modes that are fitted.
+fn drawn_modes(
+    options: &EvalOptions,
+    data: &Dataset,
+    rows: &[usize],
+    what: &str,
+) -> Result<BTreeSet<usize>, PredictError> {
+    let all: BTreeSet<usize> = rows.iter().map(|at| data.rows[*at].device).collect();
+    let with_clocks = |at: &usize| data.devices.get(*at).is_some_and(|device| device.mode.is_some());
+    let found = all.iter().filter(|at| with_clocks(at)).count();
+    if found != all.len() || options.modes < 2 || found <= options.modes {
+        return Err(PredictError::Modes {
+            what: what.to_owned(),
+            found,
+            without: all.len() - found,
+            wanted: options.modes,
+        });
+    }
+    let mut drawn: Vec<(u64, usize)> = all
+        .into_iter()
+        .map(|at| (Random::new(options.fit.seed, at as u64).next(), at))
+        .collect();
+    drawn.sort_unstable();
+    Ok(drawn.into_iter().take(options.modes).map(|(_, at)| at).collect())
 }

@@ -7,6 +7,7 @@ use super::interval::{Interval, Withheld};
 use super::member::{Example, Opinion};
 use super::unlike::{Kin, Reason};
 use super::{Model, TargetModel};
+use crate::base::Across;
 use crate::dataset::Target;
 use crate::error::PredictError;
 use crate::features::{Device, Stage, TermsOfOne};
@@ -42,6 +43,8 @@ pub struct Prediction {
     pub withheld: Option<Withheld>,
     /// Whether the network is a variant of a fitted one.
     pub kin: Kin,
+    /// Whether rows of this power mode were fitted; true where the fitted rows do not differ in modes.
+    pub is_measured_mode: bool,
     /// Every reason to doubt; empty for a network like the fitted ones.
     pub unlike: Vec<Reason>,
 }
@@ -151,6 +154,27 @@ impl Model {
                 ));
             }
         };
+        // Without rows of several modes nothing tells what another one does.
+        let is_fitted = |clocks| {
+            self.facts
+                .devices
+                .iter()
+                .any(|known| known.clocks() == Some(clocks))
+        };
+        let is_across = self
+            .targets
+            .iter()
+            .any(|model| model.modes.across() == Across::Modes);
+        if let Some(clocks) = device.clocks()
+            && !is_across
+            && !is_fitted(clocks)
+        {
+            return Err(wrong(
+                "power mode",
+                device.name.clone(),
+                "the mode that was fitted, since the model knows no other",
+            ));
+        }
         let models: Vec<&TargetModel> = self
             .targets
             .iter()
@@ -183,7 +207,15 @@ impl Model {
                 device,
                 batch: question.batch,
                 stage: question.stage,
+                time_ms: None,
             };
+            if model.modes.across() == Across::Modes && device.mode.is_none() {
+                return Err(wrong(
+                    "board",
+                    device.name.clone(),
+                    "a board in a power mode whose clocks are known, since the model was fitted across modes",
+                ));
+            }
             predictions.extend(model.predict(&[&example], self.facts.level)?);
         }
         let find = |target| {
@@ -272,11 +304,15 @@ impl TargetModel {
                 .iter()
                 .filter_map(|opinions| opinions.get(at).copied())
                 .collect();
-            let (kin, unlike) = self.known.judge(&example.terms);
-            let (shrink, width) = match kin {
-                Kin::Fitted => (self.shrink.near, &self.intervals.near),
-                Kin::Other => (self.shrink.far, &self.intervals.far),
+            let (kin, mut unlike) = self.known.judge(&example.terms);
+            let (is_measured, beyond) = self.modes.judge(example.device);
+            unlike.extend(beyond);
+            let shrink = match kin {
+                Kin::Fitted if is_measured => self.shrink.near,
+                Kin::Fitted => self.shrink.modes,
+                Kin::Other => self.shrink.far,
             };
+            let width = self.intervals.of(kin, is_measured);
             let (log, spread) = joined(&opinions, shrink);
             let excess = opinions.iter().map(|said| libm::log(said.excess)).sum::<f64>()
                 / opinions.len().max(1) as f64;
@@ -286,8 +322,9 @@ impl TargetModel {
                 value,
                 demand: value * libm::exp(excess),
                 interval: width.as_ref().ok().map(|width| width.around(log, spread, level)),
-                withheld: width.as_ref().err().cloned(),
+                withheld: width.err(),
                 kin,
+                is_measured_mode: is_measured,
                 unlike,
             }
         };

@@ -102,7 +102,7 @@ impl Model {
                 }
                 model.members.push(member);
             }
-            if model.members.is_empty() || !model.known.is_sound() {
+            if model.members.is_empty() || !model.known.is_sound() || !model.modes.is_sound() {
                 return Err(damaged("what a target was fitted on"));
             }
         }

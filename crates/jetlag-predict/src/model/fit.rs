@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cross::{best_shrink, leave_out};
-use super::interval::{Intervals, LEAST_NETWORKS, Width, Withheld, few_variants};
+use super::interval::{Intervals, LEAST_MODES, LEAST_NETWORKS, Width, Withheld, few_variants};
 use super::member::{self, Example, Recipe};
+use super::modes::Modes;
 use super::unlike::{Kin, Known};
 use super::{Facts, Model, Shrink, TargetModel};
 use crate::dataset::{Dataset, Failed, Row, Target};
@@ -145,7 +146,12 @@ pub(crate) fn fit_rows(
             .map(|(at, name)| (name, at))
             .collect()
     };
-    if rows.len() < LEAST_ROWS || variants.len() < 2 {
+    let modes = match options.features {
+        // They know nothing of a board.
+        FeatureSet::Perf4sight => Modes::default(),
+        FeatureSet::Jetlag => Modes::of(rows.iter().filter_map(|row| data.devices.get(row.device))),
+    };
+    if rows.len() < LEAST_ROWS || (variants.len() < 2 && modes.len() < LEAST_MODES) {
         return Err(PredictError::TooFew {
             what,
             found: rows.len(),
@@ -179,6 +185,7 @@ pub(crate) fn fit_rows(
     let recipe = Recipe {
         target,
         features: options.features,
+        across: modes.across(),
         trees,
     };
     let members = member::fit(recipe, &examples, &values, ceiling)?;
@@ -221,13 +228,31 @@ pub(crate) fn fit_rows(
         true => leave_out(fewer, &examples, &names, &values, &networks, &networks, ceiling)?,
         false => Vec::new(),
     };
+    let elsewhere = match modes.len() >= LEAST_MODES {
+        true => {
+            let places = modes.places(examples.iter().map(|example| example.device));
+            let folds = modes.folds(options.seed);
+            let folds: Vec<usize> = places.iter().map(|at| folds[*at]).collect();
+            leave_out(fewer, &examples, &names, &values, &folds, &places, ceiling)?
+        }
+        false => Vec::new(),
+    };
     let shrink = match options.features {
-        FeatureSet::Perf4sight => Shrink { near: 1.0, far: 1.0 },
+        FeatureSet::Perf4sight => Shrink {
+            near: 1.0,
+            far: 1.0,
+            modes: 1.0,
+        },
         // Without left-out networks nothing speaks for trees where they have seen nothing.
         FeatureSet::Jetlag => Shrink {
             // Left-out variants lie twice as far from fitted ones as those asked about, which speaks against trees: half of the way.
             near: 0.5 + 0.5 * best_shrink(&near),
             far: if far.is_empty() { 0.0 } else { best_shrink(&far) },
+            modes: if elsewhere.is_empty() {
+                0.0
+            } else {
+                best_shrink(&elsewhere)
+            },
         },
     };
     let too_few = Withheld::FewVariants {
@@ -242,6 +267,12 @@ pub(crate) fn fit_rows(
         far: Width::of(&far, shrink.far, options.level, true).ok_or(Withheld::FewNetworks {
             found: network_count,
             wanted: LEAST_NETWORKS,
+        }),
+        modes: (modes.len() > 0).then(|| {
+            Width::of(&elsewhere, shrink.modes, options.level, true).ok_or(Withheld::FewModes {
+                found: modes.len(),
+                wanted: LEAST_MODES,
+            })
         }),
     };
     let named: Vec<_> = names
@@ -259,6 +290,7 @@ pub(crate) fn fit_rows(
         shrink,
         intervals,
         known: Known::of(&named),
+        modes,
         members,
     })
 }
@@ -292,6 +324,29 @@ fn ceiling(target: Target, rows: &[&Row], failed: &[&Failed]) -> Option<f64> {
     Some(rows.iter().map(|row| row.value).fold(0.0, f64::max))
 }
 
+/// What tells rows apart beside their target.
+type Key<'a> = (usize, Stage, &'a str, &'a str, u32);
+
+fn key(row: &Row) -> Key<'_> {
+    (row.device, row.stage, &row.network, &row.variant, row.batch)
+}
+
+/// Latencies by row; of several the mean. Of no use but to power modes, so only where there are any.
+fn times(data: &Dataset) -> BTreeMap<Key<'_>, f64> {
+    let mut sums: BTreeMap<Key<'_>, (f64, f64)> = BTreeMap::new();
+    if data.devices.iter().any(|device| device.mode.is_some()) {
+        let measured = |row: &&Row| row.target == Target::Latency && !row.stalled;
+        for row in data.rows.iter().filter(measured) {
+            let (sum, count) = sums.entry(key(row)).or_default();
+            *sum += row.value;
+            *count += 1.0;
+        }
+    }
+    sums.into_iter()
+        .map(|(key, (sum, count))| (key, sum / count))
+        .collect()
+}
+
 /// Layer tables as a model sees them, with their terms.
 pub(super) struct Described {
     pub(super) only_weights: bool,
@@ -321,6 +376,7 @@ impl Described {
     }
 
     fn examples<'a>(&'a self, data: &'a Dataset, rows: &[&Row]) -> Result<Vec<Example<'a>>, PredictError> {
+        let times = times(data);
         let example = |row: &&Row| {
             let (table, terms) = self.tables.get(&(row.network.clone(), row.variant.clone()))?;
             let device = data.devices.get(row.device)?;
@@ -330,6 +386,7 @@ impl Described {
                 device,
                 batch: row.batch,
                 stage: row.stage,
+                time_ms: times.get(&key(row)).copied(),
             })
         };
         let examples: Option<Vec<Example<'a>>> = rows.iter().map(example).collect();

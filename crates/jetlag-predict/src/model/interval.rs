@@ -4,17 +4,21 @@
 //! each fitted one is left out in turn. With few networks the interval is as wide as the worst of them needed. With K networks such
 //! an interval holds the level for the next network with a probability of K / (K + 1), if networks are alike: 3 in 4 with three.
 //! Where the networks suffice for the level (nine for 90 %), it is the quantile of all rows, in which each network counts alike:
-//! it then holds for a row of the next network with that probability, and is no wider than that takes.
+//! it then holds for a row of the next network with that probability, and is no wider than that takes. Power modes are left out in
+//! the same way, and each counts alike.
 
 use serde::{Deserialize, Serialize};
 
 use super::cross::{Unseen, joined};
+use super::unlike::Kin;
 
 /// Fewest networks for an interval of another one: leaving one out must leave two.
 pub(super) const LEAST_NETWORKS: usize = 3;
 /// Fewest variants and rows for an interval of a fitted network's variant.
 pub(super) const LEAST_VARIANTS: usize = 4;
 const LEAST_ROWS: usize = 20;
+/// Fewest power modes for an interval in another one.
+pub(super) const LEAST_MODES: usize = 4;
 
 /// Bounds of a prediction, in its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -36,6 +40,16 @@ pub enum Withheld {
         "no interval for networks unlike the fitted ones: fitted on {found} networks, and at least {wanted} are needed to see how far off a new one is"
     )]
     FewNetworks {
+        /// In the data.
+        found: usize,
+        /// The least.
+        wanted: usize,
+    },
+    /// Too few power modes to leave some out.
+    #[error(
+        "no interval for power modes that were not measured: fitted on {found} modes, and at least {wanted} are needed to see how far off another one is"
+    )]
+    FewModes {
         /// In the data.
         found: usize,
         /// The least.
@@ -64,6 +78,23 @@ pub(super) struct Width {
 pub(super) struct Intervals {
     pub(super) near: Result<Width, Withheld>,
     pub(super) far: Result<Width, Withheld>,
+    /// For fitted networks in other power modes; None where rows do not differ in modes.
+    #[serde(default)]
+    pub(super) modes: Option<Result<Width, Withheld>>,
+}
+
+impl Intervals {
+    /// For a variant of a fitted network or another one, in a mode that was measured or not.
+    pub(super) fn of(&self, kin: Kin, is_measured: bool) -> Result<Width, Withheld> {
+        match (kin, &self.modes) {
+            (Kin::Fitted, None) => self.near.clone(),
+            // What holds in other modes is wide enough for those that were measured.
+            (Kin::Fitted, Some(modes)) if is_measured => self.near.clone().or_else(|_| modes.clone()),
+            (Kin::Fitted, Some(modes)) => modes.clone(),
+            (Kin::Other, Some(modes)) if !is_measured => Ok(self.far.clone()?.and(modes.clone()?)),
+            (Kin::Other, _) => self.far.clone(),
+        }
+    }
 }
 
 impl Width {
@@ -98,6 +129,14 @@ impl Width {
             .flatten()
             .unwrap_or_else(worst);
         Some(Self { quantile, typical })
+    }
+
+    /// Wide enough for two causes of error that were seen one by one.
+    fn and(self, other: Self) -> Self {
+        Self {
+            quantile: self.quantile + other.quantile,
+            typical: self.typical.max(other.typical),
+        }
     }
 
     /// The interval around exp(log).

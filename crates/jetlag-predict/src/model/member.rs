@@ -1,9 +1,9 @@
 //! One hypothesis with its trees; the members of a target are averaged.
 
-use crate::base::{self, Base, Said, hypotheses};
+use crate::base::{self, Across, Base, Said};
 use crate::dataset::Target;
 use crate::error::PredictError;
-use crate::features::{Device, FeatureSet, Stage, Term, Terms, perf4sight};
+use crate::features::{Device, FeatureSet, Stage, Term, Terms, numbers, perf4sight};
 use crate::layers::LayerTable;
 use crate::trees::{Forest, Predicted, Rows, TreeOptions};
 
@@ -15,6 +15,8 @@ pub(crate) struct Example<'a> {
     pub(crate) device: &'a Device,
     pub(crate) batch: u32,
     pub(crate) stage: Stage,
+    /// The latency that was measured for the same, where it was: energy and power across modes are fitted with it.
+    pub(crate) time_ms: Option<f64>,
 }
 
 /// What a model of rows is made with.
@@ -22,8 +24,12 @@ pub(crate) struct Example<'a> {
 pub(crate) struct Recipe {
     pub(crate) target: Target,
     pub(crate) features: FeatureSet,
+    pub(crate) across: Across,
     pub(crate) trees: TreeOptions,
 }
+
+/// Fewest times that a base of the time is fitted to.
+const LEAST_TIMES: usize = 8;
 
 /// One hypothesis: a base, and trees on the logarithm of what it leaves; without a base, trees on the value itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,7 +70,6 @@ pub(crate) fn fit(
             forest: Forest::fit(&rows, values, recipe.trees)?,
         }]);
     }
-    let count = hypotheses(recipe.target);
     let points: Vec<base::Point<'_>> = examples
         .iter()
         .zip(values)
@@ -76,9 +81,11 @@ pub(crate) fn fit(
             )
         })
         .collect();
+    let time = time(recipe, examples);
+    let bases = base::fitted(recipe.target, recipe.across, &points, ceiling, time.as_ref());
+    let count = bases.len();
     let mut members = Vec::with_capacity(count);
-    for hypothesis in 0..count {
-        let base = base::fit(recipe.target, hypothesis, &points, ceiling);
+    for (number, base) in bases.into_iter().enumerate() {
         let said: Vec<Said> = examples
             .iter()
             .map(|example| base.say(&example.terms, example.device))
@@ -88,11 +95,11 @@ pub(crate) fn fit(
             .zip(&said)
             .map(|((_, _, value), said)| libm::log(value / said.value))
             .collect();
-        let rows = rows(recipe.target, examples, &said)?;
+        let rows = rows(&base, recipe.target, examples, &said)?;
         let options = TreeOptions {
             trees: recipe.trees.trees.div_ceil(count),
             // Seeds of members must differ, or their trees err alike.
-            seed: recipe.trees.seed.wrapping_add(hypothesis as u64),
+            seed: recipe.trees.seed.wrapping_add(number as u64),
             ..recipe.trees
         };
         members.push(Member {
@@ -103,13 +110,28 @@ pub(crate) fn fit(
     Ok(members)
 }
 
+/// What a step takes, for energy and power across modes.
+fn time(recipe: Recipe, examples: &[&Example<'_>]) -> Option<Base> {
+    let wanted = recipe.across == Across::Modes && matches!(recipe.target, Target::Energy | Target::Power);
+    let measured = examples
+        .iter()
+        .filter_map(|example| Some((&example.terms, example.device, example.time_ms?)));
+    let points: Vec<base::Point<'_>> = measured.collect();
+    if !wanted || points.len() < LEAST_TIMES {
+        return None;
+    }
+    base::fitted(Target::Latency, Across::Modes, &points, None, None)
+        .into_iter()
+        .next()
+}
+
 impl Member {
     /// How many features its trees must have; None where there is no such member.
     pub(crate) fn width(&self, target: Target, stage: Stage) -> usize {
         match (&self.base, stage) {
             (None, Stage::Training) => 56,
             (None, Stage::Inference) => 15,
-            (Some(_), _) => width(target),
+            (Some(base), _) => width(base, target),
         }
     }
 
@@ -133,7 +155,7 @@ impl Member {
             .iter()
             .map(|example| base.say(&example.terms, example.device))
             .collect();
-        let corrections = self.forest.predict(&rows(target, examples, &said)?);
+        let corrections = self.forest.predict(&rows(base, target, examples, &said)?);
         let opinion = |((example, said), correction): ((&&Example<'_>, &Said), Predicted)| Opinion {
             log_base: libm::log(said.value / step(target, example.batch)),
             correction: correction.mean,
@@ -149,27 +171,37 @@ fn published(examples: &[&Example<'_>]) -> Vec<Vec<f64>> {
     examples.iter().map(vector).collect()
 }
 
-fn rows(target: Target, examples: &[&Example<'_>], said: &[Said]) -> Result<Rows, PredictError> {
+fn rows(base: &Base, target: Target, examples: &[&Example<'_>], said: &[Said]) -> Result<Rows, PredictError> {
     let rows: Vec<Vec<f64>> = examples
         .iter()
         .zip(said)
         .map(|(example, said)| match target {
             Target::Memory => of_memory(&example.terms, example.device, said),
-            _ => of_time(&example.terms, example.device, said),
+            _ => {
+                let mut row = of_time(&example.terms, example.device, said);
+                if base.is_across_modes() {
+                    let clocks = example.device.clocks();
+                    row.extend(clocks.map_or([0.0; MODE_WIDTH], numbers));
+                }
+                row
+            }
         })
         .collect();
     Rows::new(&rows)
 }
 
-fn width(target: Target) -> usize {
+fn width(base: &Base, target: Target) -> usize {
     match target {
         Target::Memory => MEMORY_WIDTH,
+        _ if base.is_across_modes() => TIME_WIDTH + MODE_WIDTH,
         Target::Latency | Target::Energy | Target::Power => TIME_WIDTH,
     }
 }
 
 const TIME_WIDTH: usize = 15;
 const MEMORY_WIDTH: usize = 13;
+/// Clocks, of models across modes.
+const MODE_WIDTH: usize = 5;
 
 /// What trees see beside a base of time: the batch, how large the base says that the work is, what a layer is like, and how well
 /// channels fill tiles.

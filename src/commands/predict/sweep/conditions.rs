@@ -3,14 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jetlag_predict::{Device, Mode};
 use jetlag_sweep::table::Row;
 use jetlag_sweep::{Setting, Table};
 
 use super::super::super::outcome::WrongUse;
-use super::runs::Run;
+use super::runs::{Run, RunMode};
 
 /// Fields of a scenario that change neither a network's time nor its memory.
 const NOTHING: [&str; 6] = ["seed", "duration", "warmup", "name", "expect", "watchdog"];
+/// The setting that models know by its clocks, which are in the manifest.
+const POWER_MODE: &str = "power_mode";
 
 /// Whether a path sets a tenant's network, or what it is fed.
 pub(super) fn is_network(path: &str) -> bool {
@@ -50,12 +53,14 @@ pub(super) fn chosen<'t>(table: &'t Table, only: &[String]) -> Result<Vec<&'t Ro
     Ok(rows)
 }
 
-/// The board of all runs.
+/// The board of all runs, in each of its power modes, and which of these each run was in.
 ///
 /// # Errors
-/// They differ in their board, or in a setting that no model knows.
-pub(super) fn device(runs: &[Run<'_>]) -> Result<String, WrongUse> {
-    let known = |setting: &&Setting| !is_network(&setting.path) && !NOTHING.contains(&setting.path.as_str());
+/// They differ in their board, in a setting that no model knows, or in power modes of which not all clocks are known.
+pub(super) fn devices(runs: &[Run<'_>]) -> Result<(Vec<Device>, Vec<usize>), WrongUse> {
+    let known = |setting: &&Setting| {
+        !is_network(&setting.path) && setting.path != POWER_MODE && !NOTHING.contains(&setting.path.as_str())
+    };
     let paths: BTreeSet<&str> = runs
         .iter()
         .flat_map(|run| run.row.settings.iter().filter(known))
@@ -74,11 +79,57 @@ pub(super) fn device(runs: &[Run<'_>]) -> Result<String, WrongUse> {
     }
     let boards: BTreeSet<&str> = runs.iter().map(|run| run.board.as_str()).collect();
     let all: Vec<&str> = boards.into_iter().collect();
-    match all[..] {
-        [only] => Ok(only.to_owned()),
-        _ => Err(WrongUse(format!(
-            "the runs are of several boards, backends or power modes ({}); a model of a sweep is of one: sweep each into a folder of its own",
+    let [board] = all[..] else {
+        return Err(WrongUse(format!(
+            "the runs are of several boards or backends ({}); a model of a sweep is of one: sweep each into a folder of its own",
             all.join("; ")
+        )));
+    };
+    let mut modes: Vec<Option<&RunMode>> = Vec::new();
+    let mut places = Vec::with_capacity(runs.len());
+    for run in runs {
+        let mode = run.mode.as_ref();
+        let place = modes.iter().position(|known| *known == mode);
+        places.push(place.unwrap_or_else(|| {
+            modes.push(mode);
+            modes.len() - 1
+        }));
+    }
+    let module = runs.iter().find_map(|run| run.module.clone());
+    let several = modes.len() > 1;
+    let devices: Result<Vec<Device>, WrongUse> = modes
+        .into_iter()
+        .map(|mode| in_mode(board, mode, several))
+        .collect();
+    let with_module = |device: Device| Device {
+        module: module.clone(),
+        ..device
+    };
+    Ok((devices?.into_iter().map(with_module).collect(), places))
+}
+
+/// A board in one of its modes. One mode needs no clocks; several are told apart by them.
+fn in_mode(board: &str, mode: Option<&RunMode>, several: bool) -> Result<Device, WrongUse> {
+    let Some(mode) = mode else {
+        return match several {
+            true => Err(WrongUse(
+                "some runs say their power mode and some do not: choose those of one with --where 'power_mode=NAME', or sweep again"
+                    .to_owned(),
+            )),
+            false => Ok(Device::unknown(board)),
+        };
+    };
+    match &mode.clocks {
+        Ok(clocks) => Ok(Device::in_mode(Mode {
+            board: board.to_owned(),
+            name: mode.name.clone(),
+            clocks: *clocks,
+        })),
+        Err(_) if !several => Ok(Device::unknown(&format!("{board}, {}", mode.name))),
+        Err(why) => Err(WrongUse(format!(
+            "the runs are in several power modes, and the clocks of {} are not known: {why}. Fit a model for each, with --where \
+             'power_mode={}'",
+            mode.name, mode.name
         ))),
     }
 }

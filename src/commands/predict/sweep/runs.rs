@@ -6,7 +6,8 @@ use std::path::Path;
 use jetlag_predict::dataset::Target;
 use jetlag_sweep::table::Row;
 
-use crate::record::{Manifest, POWER_MODE_FACT, RunReader};
+use super::super::modes;
+use crate::record::{Manifest, ModeClocks, POWER_MODE_CLOCKS_FACT, POWER_MODE_FACT, RunReader};
 use crate::scenario::{DetectorRef, MadeInputs};
 
 /// Bytes of a MiB.
@@ -62,10 +63,22 @@ pub(super) struct Run<'t> {
     /// Whether each frame has this many items, or the network is a detector's.
     pub(super) is_batched: bool,
     pub(super) batch: u32,
-    /// What it was run on.
+    /// What it was run on, and the backend.
     pub(super) board: String,
+    /// The power mode, where it has one.
+    pub(super) mode: Option<RunMode>,
+    /// The module as its device tree names it.
+    pub(super) module: Option<String>,
     tenant: String,
     is_on_gpu: bool,
+}
+
+/// The power mode of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RunMode {
+    pub(super) name: String,
+    /// Its clocks, or why they are not known.
+    pub(super) clocks: Result<ModeClocks, String>,
 }
 
 /// Reads a run's manifest.
@@ -114,21 +127,37 @@ fn of_manifest<'t>(row: &'t Row, manifest: &Manifest) -> Result<Run<'t>, NoRow> 
         made: tenant.made.clone(),
         is_batched: own.batch.is_some(),
         batch: u32::try_from(batch).unwrap_or(u32::MAX),
-        board: board(manifest, &own.backend, is_on_gpu),
+        board: chip(manifest, &own.backend, is_on_gpu),
+        mode: mode(manifest),
+        module: manifest.machine.get("module").cloned(),
         tenant: tenant.name.clone(),
         is_on_gpu,
     })
 }
 
-/// The board, what executed there, and the power mode where it has one.
-fn board(manifest: &Manifest, backend: &str, is_on_gpu: bool) -> String {
+/// The mode in force. Its clocks are what the run file says, else what is known of the module.
+fn mode(manifest: &Manifest) -> Option<RunMode> {
+    let fact = |name: &str| manifest.machine.get(name);
+    let words = fact(POWER_MODE_FACT)?;
+    // `MODE_15W (id 1)`, or `id 1` where the board's files do not have its name.
+    let name = words.split_once(" (id ").map_or(words.as_str(), |(name, _)| name);
+    let known = fact(POWER_MODE_CLOCKS_FACT).and_then(|text| text.parse().ok());
+    let clocks = known.map(Ok).unwrap_or_else(|| match fact("module") {
+        Some(module) => modes::clocks(module, name.trim_start_matches("id ")),
+        None => Err("the run file does not say which module the board has".to_owned()),
+    });
+    Some(RunMode {
+        name: name.to_owned(),
+        clocks,
+    })
+}
+
+/// The board and what executed there.
+fn chip(manifest: &Manifest, backend: &str, is_on_gpu: bool) -> String {
     let fact = |name: &str| manifest.machine.get(name).cloned();
     let chip = if is_on_gpu { fact("gpu") } else { fact("cpu") };
     let board = fact("board").or(chip).unwrap_or_else(|| "unknown".to_owned());
-    match fact(POWER_MODE_FACT) {
-        Some(mode) => format!("{board}, {backend}, {mode}"),
-        None => format!("{board}, {backend}"),
-    }
+    format!("{board}, {backend}")
 }
 
 impl Run<'_> {
