@@ -30,7 +30,8 @@ pub use detectors::{CountedAs, EvalArgs, EvalMode, InspectArgs, OptimiserArg, Vi
 pub use init::InitArgs;
 pub use machine::{ClocksCommand, ClocksWhen, DoctorArgs, MonitorArgs, SelftestArgs, SelftestGroup};
 pub use predict::{
-    Features, PredictApply, PredictCommand, PredictEval, PredictFit, PredictProtocol, PredictStage,
+    Features, PairsApply, PairsCommand, PairsEval, PairsFit, PredictApply, PredictCommand, PredictEval,
+    PredictFit, PredictProtocol, PredictStage,
 };
 pub use results::{CompareArgs, Compat, ExportArgs, ExportFormat, ReportArgs, TrtexecArgs};
 pub use roofline::{CeilingsArgs, CeilingsBackend, CeilingsOf, RooflineArgs};

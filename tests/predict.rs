@@ -2,6 +2,7 @@
 //! failures, and folders of which no model can be made.
 
 mod modes;
+mod pairs;
 
 use std::collections::HashMap;
 use std::fs;

@@ -22,6 +22,80 @@ pub enum PredictCommand {
 Exit codes: 0 done; 1 failed; 2 wrong use; 3 not in time, or no room"
     )]
     Apply(PredictApply),
+    /// Predict how much networks slow each other down that were not run together.
+    #[command(subcommand)]
+    Pairs(PairsCommand),
+}
+
+/// Subcommands of `jetlag predict pairs`.
+#[derive(Debug, Subcommand)]
+pub enum PairsCommand {
+    /// Fit a model to networks that were run beside stressors and beside each other.
+    #[command(after_help = "Example:  jetlag predict pairs fit runs/pairs.mcap -o gpu.pairs")]
+    Fit(PairsFit),
+    /// Say how well pairs and networks that were not fitted are predicted.
+    #[command(after_help = "Example:  jetlag predict pairs eval runs/pairs.mcap")]
+    Eval(PairsEval),
+    /// Predict how much two networks slow each other down.
+    #[command(after_help = "Example:  jetlag predict pairs apply gpu.pairs camera lidar")]
+    Apply(PairsApply),
+}
+
+/// Arguments of `jetlag predict pairs fit`.
+#[derive(Debug, Args)]
+pub struct PairsFit {
+    /// Run files with a matrix of networks and stressors (`jetlag run --matrix`).
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The model's file.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Of runs under several ways of sharing, this one.
+    #[arg(long, value_name = "SHARING")]
+    pub sharing: Option<String>,
+    /// Equal seeds and data give equal models on every machine.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Overwrite a file of that name.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Arguments of `jetlag predict pairs eval`.
+#[derive(Debug, Args)]
+pub struct PairsEval {
+    /// Run files with a matrix of networks and stressors (`jetlag run --matrix`).
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Of runs under several ways of sharing, this one.
+    #[arg(long, value_name = "SHARING")]
+    pub sharing: Option<String>,
+    /// Equal seeds and data give equal models on every machine.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+}
+
+/// Arguments of `jetlag predict pairs apply`.
+#[derive(Debug, Args)]
+pub struct PairsApply {
+    /// The model's file, from `jetlag predict pairs fit`.
+    pub model: PathBuf,
+    /// One network, by its tenant's name in the runs.
+    pub first: String,
+    /// The other one.
+    pub second: String,
+    /// A run with a matrix of further networks beside the same stressors; may be repeated.
+    #[arg(long = "run", value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Of such runs under several ways of sharing, this one.
+    #[arg(long, value_name = "SHARING")]
+    pub sharing: Option<String>,
+    /// Output format.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
 }
 
 /// Arguments of `jetlag predict fit`.

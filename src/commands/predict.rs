@@ -17,6 +17,7 @@ use super::work;
 use crate::cli::{
     Features, Format, PredictApply, PredictCommand, PredictEval, PredictFit, PredictProtocol, PredictStage,
 };
+use crate::record::Manifest;
 
 /// Fits, evaluates or applies a model.
 ///
@@ -27,6 +28,7 @@ pub(super) fn run(command: &PredictCommand) -> anyhow::Result<Outcome> {
         PredictCommand::Fit(args) => fit_model(args),
         PredictCommand::Eval(args) => evaluate(args),
         PredictCommand::Apply(args) => apply(args),
+        PredictCommand::Pairs(command) => pairs::run(command),
     }
 }
 
@@ -153,6 +155,14 @@ fn milliseconds(text: &str) -> Result<f64, WrongUse> {
     Ok(duration.as_secs_f64() * 1e3)
 }
 
+/// The board and what executed there.
+fn chip(manifest: &Manifest, backend: &str, is_on_gpu: bool) -> String {
+    let fact = |name: &str| manifest.machine.get(name).cloned();
+    let chip = if is_on_gpu { fact("gpu") } else { fact("cpu") };
+    let board = fact("board").or(chip).unwrap_or_else(|| "unknown".to_owned());
+    format!("{board}, {backend}")
+}
+
 /// The stage that a model knows, where it is one.
 fn only_stage(model: &Model) -> Result<Stage, WrongUse> {
     let mut stages: Vec<Stage> = model.targets().iter().map(|target| target.stage).collect();
@@ -204,5 +214,6 @@ fn described(graph: &Graph, given: &Given) -> Result<(LayerTable, u32), String> 
 }
 
 mod modes;
+mod pairs;
 mod sweep;
 mod table;

@@ -112,7 +112,7 @@ pub(super) fn plain_format(format: ResultFormat) -> anyhow::Result<Format> {
 }
 
 /// A run file's manifest and summary.
-fn of_file(path: &Path, budget_mw: Option<f64>) -> anyhow::Result<(Manifest, Summary)> {
+pub(super) fn of_file(path: &Path, budget_mw: Option<f64>) -> anyhow::Result<(Manifest, Summary)> {
     let reader = open(path)?;
     let manifest = reader.manifest().clone();
     let mut summarizer = Summarizer::new(&manifest);

@@ -282,7 +282,9 @@ pub enum ModelError {
         source: std::io::Error,
     },
     /// Something else than a model.
-    #[error("not a model of jetlag predict: it begins with other bytes; `jetlag predict fit` writes one")]
+    #[error(
+        "not a model of jetlag predict: it begins with other bytes; `jetlag predict fit` writes one of networks, `jetlag predict pairs fit` one of pairs"
+    )]
     Magic,
     /// Another version of the format.
     #[error("a model of format {found}, and this version reads format {wanted}: fit it again")]

@@ -62,8 +62,10 @@ pub mod features;
 mod layers;
 mod model;
 mod nnls;
+pub mod pairs;
 mod random;
 mod score;
+mod sealed;
 pub mod text;
 pub mod trees;
 

@@ -16,8 +16,10 @@ pub use fit::{FitOptions, fit};
 pub use interval::{Interval, Withheld};
 pub use unlike::{Kin, Reason};
 
+pub(crate) use cross::{Unseen, best_shrink, joined};
 pub(crate) use fit::{fit_rows, why_none};
-pub(crate) use member::Example;
+pub(crate) use interval::Width;
+pub(crate) use member::{Example, Opinion};
 
 use crate::dataset::Target;
 use crate::features::{Device, FeatureSet, Stage};

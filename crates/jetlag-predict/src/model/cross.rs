@@ -10,13 +10,13 @@ const SHRINKS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 /// What members said of a row that none of them was fitted on.
 #[derive(Debug, Clone)]
-pub(super) struct Unseen {
-    pub(super) opinions: Vec<Opinion>,
-    pub(super) value: f64,
+pub(crate) struct Unseen {
+    pub(crate) opinions: Vec<Opinion>,
+    pub(crate) value: f64,
     /// The network it is of.
-    pub(super) group: usize,
+    pub(crate) group: usize,
     /// Whether it is near what the members were fitted on.
-    pub(super) kin: Kin,
+    pub(crate) kin: Kin,
 }
 
 /// Leaves out one fold after the other; folds with nothing left to fit on are skipped. `names` are networks and variants of rows;
@@ -66,7 +66,7 @@ pub(super) fn leave_out(
 }
 
 /// The part of the correction with the least mean relative error, each group counting alike; the least of equals.
-pub(super) fn best_shrink(unseen: &[Unseen]) -> f64 {
+pub(crate) fn best_shrink(unseen: &[Unseen]) -> f64 {
     let groups = unseen
         .iter()
         .map(|row| row.group)
@@ -96,7 +96,7 @@ pub(super) fn best_shrink(unseen: &[Unseen]) -> f64 {
 }
 
 /// The members' mean of logarithms, and how uncertain they are: the spread over trees and over members.
-pub(super) fn joined(opinions: &[Opinion], shrink: f64) -> (f64, f64) {
+pub(crate) fn joined(opinions: &[Opinion], shrink: f64) -> (f64, f64) {
     let count = opinions.len().max(1) as f64;
     let logs: Vec<f64> = opinions
         .iter()

@@ -1,11 +1,7 @@
-//! A model as a file: eight bytes that say so, the format's version, a checksum, then compressed facts (JSON) and trees.
+//! A model as a file: facts as JSON, then the trees of each member.
 
 use std::path::Path;
 
-use jetlag_record::files;
-use jetlag_record::units::Bytes;
-use miniz_oxide::deflate::compress_to_vec;
-use miniz_oxide::inflate::decompress_to_vec_with_limit;
 use serde::{Deserialize, Serialize};
 
 use super::member::Member;
@@ -13,17 +9,13 @@ use super::{Facts, Model, TargetModel};
 use crate::base::Base;
 use crate::bytes::{Reader, Writer};
 use crate::error::ModelError;
+use crate::sealed;
 use crate::trees::Forest;
 
 #[cfg(test)]
 mod tests;
 
 const MAGIC: &[u8; 8] = b"jetlagPM";
-const VERSION: u32 = 1;
-/// Larger files are no models.
-const LARGEST: Bytes = Bytes(64 << 20);
-/// And none unpacks to more.
-const UNPACKED: usize = 256 << 20;
 
 /// What stands before the trees.
 #[derive(Serialize, Deserialize)]
@@ -52,12 +44,7 @@ impl Model {
         for member in self.targets.iter().flat_map(|model| &model.members) {
             member.forest.write(&mut body);
         }
-        let packed = compress_to_vec(&body.0, 6);
-        let mut all = MAGIC.to_vec();
-        all.extend(VERSION.to_le_bytes());
-        all.extend(blake3::hash(&packed).as_bytes());
-        all.extend(packed);
-        all
+        sealed::seal(MAGIC, &body)
     }
 
     /// Reads the bytes of a model file.
@@ -66,20 +53,7 @@ impl Model {
     /// Something else, another version, or a damaged file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
         let damaged = |what| ModelError::Damaged { what };
-        let mut reader = Reader(bytes.strip_prefix(MAGIC).ok_or(ModelError::Magic)?);
-        let found = reader.u32()?;
-        if found != VERSION {
-            return Err(ModelError::Version {
-                found,
-                wanted: VERSION,
-            });
-        }
-        let checksum = reader.take(blake3::OUT_LEN)?;
-        if blake3::hash(reader.0).as_bytes() != checksum {
-            return Err(damaged("its checksum does not hold"));
-        }
-        let body =
-            decompress_to_vec_with_limit(reader.0, UNPACKED).map_err(|_| damaged("it cannot be unpacked"))?;
+        let body = sealed::open(MAGIC, bytes)?;
         let mut reader = Reader(&body);
         let head: Head = serde_json::from_slice(reader.block()?).map_err(|_| damaged("its facts"))?;
         let Head {
@@ -117,11 +91,7 @@ impl Model {
     /// # Errors
     /// The file cannot be written.
     pub fn save(&self, path: &Path) -> Result<(), ModelError> {
-        let wrong = |source| ModelError::File {
-            path: path.to_owned(),
-            source,
-        };
-        std::fs::write(path, self.to_bytes()).map_err(wrong)
+        sealed::save(path, &self.to_bytes())
     }
 
     /// Reads a model file.
@@ -129,10 +99,6 @@ impl Model {
     /// # Errors
     /// It cannot be read, is no regular file or larger than 64 MiB; those of [`Model::from_bytes`].
     pub fn load(path: &Path) -> Result<Self, ModelError> {
-        let wrong = |source| ModelError::File {
-            path: path.to_owned(),
-            source,
-        };
-        Self::from_bytes(&files::read(path, LARGEST).map_err(wrong)?)
+        Self::from_bytes(&sealed::load(path)?)
     }
 }

@@ -69,7 +69,7 @@ pub enum Withheld {
 
 /// Half a width in logarithms is `quantile · (spread + typical)`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(super) struct Width {
+pub(crate) struct Width {
     pub(super) quantile: f64,
     pub(super) typical: f64,
 }
@@ -99,7 +99,7 @@ impl Intervals {
 
 impl Width {
     /// Of left-out rows. By group: their common quantile, or with few groups the widest of what each needs.
-    pub(super) fn of(unseen: &[Unseen], shrink: f64, level: f64, by_group: bool) -> Option<Self> {
+    pub(crate) fn of(unseen: &[Unseen], shrink: f64, level: f64, by_group: bool) -> Option<Self> {
         let said: Vec<(f64, f64, usize)> = unseen
             .iter()
             .map(|row| {
@@ -139,8 +139,15 @@ impl Width {
         }
     }
 
+    /// Whether a read one can be used.
+    pub(crate) fn is_sound(self) -> bool {
+        [self.quantile, self.typical]
+            .into_iter()
+            .all(|x| x.is_finite() && x >= 0.0)
+    }
+
     /// The interval around exp(log).
-    pub(super) fn around(self, log: f64, spread: f64, level: f64) -> Interval {
+    pub(crate) fn around(self, log: f64, spread: f64, level: f64) -> Interval {
         let half = (self.quantile * (spread + self.typical)).min(20.0);
         Interval {
             low: libm::exp(log - half),

@@ -10,4 +10,5 @@ mod board;
 mod independent;
 mod made;
 mod malformed;
+mod pairs;
 mod real;

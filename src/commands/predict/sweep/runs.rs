@@ -6,7 +6,7 @@ use std::path::Path;
 use jetlag_predict::dataset::Target;
 use jetlag_sweep::table::Row;
 
-use super::super::modes;
+use super::super::{chip, modes};
 use crate::record::{Manifest, ModeClocks, POWER_MODE_CLOCKS_FACT, POWER_MODE_FACT, RunReader};
 use crate::scenario::{DetectorRef, MadeInputs};
 
@@ -150,14 +150,6 @@ fn mode(manifest: &Manifest) -> Option<RunMode> {
         name: name.to_owned(),
         clocks,
     })
-}
-
-/// The board and what executed there.
-fn chip(manifest: &Manifest, backend: &str, is_on_gpu: bool) -> String {
-    let fact = |name: &str| manifest.machine.get(name).cloned();
-    let chip = if is_on_gpu { fact("gpu") } else { fact("cpu") };
-    let board = fact("board").or(chip).unwrap_or_else(|| "unknown".to_owned());
-    format!("{board}, {backend}")
 }
 
 impl Run<'_> {

@@ -66,18 +66,12 @@ fn body() -> Vec<u8> {
         },
     )
     .unwrap();
-    let bytes = model.to_bytes();
-    decompress_to_vec_with_limit(&bytes[8 + 4 + blake3::OUT_LEN..], UNPACKED).unwrap()
+    sealed::open(MAGIC, &model.to_bytes()).unwrap()
 }
 
 /// A file with this content and a checksum that holds.
 fn file(body: &[u8]) -> Vec<u8> {
-    let packed = compress_to_vec(body, 1);
-    let mut all = MAGIC.to_vec();
-    all.extend(VERSION.to_le_bytes());
-    all.extend(blake3::hash(&packed).as_bytes());
-    all.extend(packed);
-    all
+    sealed::seal(MAGIC, &Writer(body.to_vec()))
 }
 
 fn ask(model: &Model) {
