@@ -10,6 +10,7 @@ pairs of equal networks. Needs a jetlag built with --features onnxruntime, and N
 """
 
 import argparse
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,9 +30,10 @@ def tenants(networks, gpu):
     for network in networks:
         file, _, shapes = network.partition("@")
         path = Path(file).resolve(strict=True)
-        named[path.stem] = named.get(path.stem, 0) + 1
-        count = named[path.stem]
-        name = path.stem if count == 1 else f"{path.stem}-{count}"
+        # A tenant's name has small letters, digits, - and _.
+        stem = re.sub(r"[^a-z0-9_-]+", "-", path.stem.lower()).strip("-_")[:60] or "network"
+        named[stem] = named.get(stem, 0) + 1
+        name = stem if named[stem] == 1 else f"{stem}-{named[stem]}"
         detector = f"Network(network: {text(path)}, shapes: {text(shapes)})" if shapes else text(path)
         yield (
             f"Tenant(name: {text(name)}, detector: {detector}, backend: OnnxRuntime(provider: Cuda), arrival: Closed, "
