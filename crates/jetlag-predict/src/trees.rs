@@ -8,6 +8,7 @@
 
 mod bytes;
 mod grow;
+mod sort;
 #[cfg(test)]
 mod tests;
 
@@ -43,48 +44,6 @@ struct Node {
 /// Nodes of one tree, each followed by its left branch.
 #[derive(Debug, Clone, PartialEq)]
 struct Tree(Vec<Node>);
-
-/// Rows that walk through a tree side by side: a step of one waits for memory while the others go on.
-const ABREAST: usize = 8;
-
-impl Tree {
-    fn step(&self, at: usize, row: &[f32]) -> usize {
-        let node = self.0[at];
-        let next = if row[node.feature as usize] <= node.value {
-            at + 1
-        } else {
-            node.right as usize
-        };
-        if node.right == 0 { at } else { next }
-    }
-
-    fn value(&self, row: &[f32]) -> f32 {
-        let mut at = 0;
-        loop {
-            let next = self.step(at, row);
-            if next == at {
-                return self.0[at].value;
-            }
-            at = next;
-        }
-    }
-
-    /// The values of [`ABREAST`] rows, each of this many features.
-    fn values(&self, rows: &[f32], features: usize) -> [f32; ABREAST] {
-        let mut places = [0; ABREAST];
-        loop {
-            let mut moved = false;
-            for (at, row) in places.iter_mut().zip(rows.chunks_exact(features)) {
-                let next = self.step(*at, row);
-                moved |= next != *at;
-                *at = next;
-            }
-            if !moved {
-                return places.map(|at| self.0[at].value);
-            }
-        }
-    }
-}
 
 /// Grown trees.
 #[derive(Debug, Clone, PartialEq)]
@@ -229,27 +188,7 @@ impl Forest {
             _ => threads(0, rows.len()),
         };
         let mut sums = vec![[0.0_f64; 2]; rows.len()];
-        let add = |sum: &mut [f64; 2], value: f32| {
-            let value = f64::from(value);
-            sum[0] += value;
-            sum[1] += value * value;
-        };
-        // Trees outside, so that one tree stays near while a block of rows walks through it.
-        let block = |rows: &[f32], sums: &mut [[f64; 2]]| {
-            for tree in &self.trees {
-                let mut groups = rows.chunks_exact(self.features * ABREAST);
-                let mut sums = sums.chunks_mut(ABREAST);
-                for (rows, sums) in (&mut groups).zip(&mut sums) {
-                    for (sum, value) in sums.iter_mut().zip(tree.values(rows, self.features)) {
-                        add(sum, value);
-                    }
-                }
-                let rest = groups.remainder().chunks_exact(self.features);
-                for (row, sum) in rest.zip(sums.flatten()) {
-                    add(sum, tree.value(row));
-                }
-            }
-        };
+        let block = |rows: &[f32], sums: &mut [[f64; 2]]| sort::add(&self.trees, rows, self.features, sums);
         let share = rows.len().div_ceil(threads).max(1);
         if threads == 1 {
             block(&rows.values, &mut sums);

@@ -107,3 +107,35 @@ proptest! {
         prop_assert_eq!(Forest::read(&mut crate::bytes::Reader(&bytes.0)).unwrap(), forest);
     }
 }
+
+/// One row down one tree, step by step.
+fn walked(tree: &Tree, row: &[f32]) -> f32 {
+    let mut at = 0;
+    loop {
+        let node = tree.0[at];
+        at = match node.right {
+            0 => return node.value,
+            _ if row[node.feature as usize] <= node.value => at + 1,
+            right => right as usize,
+        };
+    }
+}
+
+#[test]
+fn rows_that_go_together_get_what_each_gets_alone() {
+    let mut random = Random::new(3, 1);
+    let made: Vec<Vec<f64>> = (0..5000)
+        .map(|_| (0..3).map(|_| f64::from(random.unit())).collect())
+        .collect();
+    let targets: Vec<f64> = made.iter().map(|row| row[0] * row[1] + row[2]).collect();
+    let forest = Forest::fit(&Rows::new(&made[..600]).unwrap(), &targets[..600], options(4)).unwrap();
+    for count in [1, 2, 2047, 2048, 2049, 5000] {
+        let rows = Rows::new(&made[..count]).unwrap();
+        let said = forest.predict(&rows);
+        assert_eq!(said.len(), count);
+        for (row, said) in rows.values.chunks(3).zip(said) {
+            let sum: f64 = forest.trees.iter().map(|tree| f64::from(walked(tree, row))).sum();
+            assert_eq!(said.mean, sum / 4.0);
+        }
+    }
+}
