@@ -5,6 +5,8 @@
 //! ([`HostMemory`]): heap memory here, pinned memory for a GPU. Shapes may change from frame to frame
 //! within the capacity that was set aside, without allocation.
 
+pub mod side_by_side;
+
 use serde::{Deserialize, Serialize};
 
 /// The element types that networks exchange with the host.
@@ -287,6 +289,11 @@ impl HostTensor {
     /// Its name, as the network has it.
     pub fn name(&self) -> &str {
         &self.name
+    }
+    /// Calls it something else; done again with the name of before, this allocates nothing.
+    pub fn rename(&mut self, name: &str) {
+        self.name.clear();
+        self.name.push_str(name);
     }
     /// The type of its elements.
     pub fn element(&self) -> ElementType {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::common::output::{assert_refused, run, stderr};
 
 /// The camera's network for any number of frames, and its spec.
-fn any_batch(folder: &Path) {
+pub(crate) fn any_batch(folder: &Path) {
     let engines = Path::new(env!("CARGO_MANIFEST_DIR")).join("engines");
     let mut model = ModelProto::parse_buf(&fs::read(engines.join("camera.onnx")).unwrap()).unwrap();
     let graph = model.graph.as_mut().unwrap();

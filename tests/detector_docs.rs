@@ -66,6 +66,13 @@ fn every_field_and_choice_of_a_lidar_spec_is_documented() {
             "scatter: (",
             "whole: (network: \"n\", input: Points(x: 1)), scatter: (",
         ),
+        ("scatter: (", "cameras: (x: 1), scatter: ("),
+        ("scatter: (", "cameras: (images: X), scatter: ("),
+        ("scatter: (", "cameras: (calibration: [(x: 1)]), scatter: ("),
+        (
+            "scatter: (",
+            "cameras: (calibration: [(tensor: \"t\", matrix: X)]), scatter: (",
+        ),
         ("Anchors(", "X("),
         ("Anchors(", "Anchors(x: 1, "),
         ("Anchors(", "Anchors(direction_rule: X, "),

@@ -1,4 +1,7 @@
-//! A camera and a LiDAR in one detector: through the program, on made drives and made scenes.
+//! Cameras and a LiDAR in one detector: through the program, on made drives and made scenes.
+
+mod cameras;
+pub(crate) mod whole;
 
 use std::fs;
 use std::path::Path;

@@ -2,6 +2,8 @@
 //! every way in which library or network may not do. Built with the feature `onnxruntime`.
 
 mod bad_input;
+#[cfg(all(feature = "models", feature = "recordings"))]
+mod fusion;
 mod networks;
 mod profile;
 mod runs;

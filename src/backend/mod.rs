@@ -23,6 +23,7 @@ pub mod tensorrt;
 
 pub use opened::Opened;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -184,8 +185,65 @@ pub struct DeviceScatter {
 pub enum Step {
     /// Execute the engine at this position of [`Program::engines`].
     Engine(usize),
+    /// Execute it on one camera's tensors, which are named after the network's as [`of_camera`] says: for the images of a set, one
+    /// after the other.
+    OfCamera {
+        /// Its position.
+        engine: usize,
+        /// The camera's number.
+        camera: usize,
+    },
     /// Run this on the host.
     Host(Arc<dyn HostStep>),
+}
+
+impl Step {
+    /// The engine that it executes.
+    pub fn engine(&self) -> Option<usize> {
+        match self {
+            Step::Engine(engine) | Step::OfCamera { engine, .. } => Some(*engine),
+            Step::Host(_) => None,
+        }
+    }
+
+    /// What a frame calls the tensor that the engine's network calls `name`.
+    pub fn tensor<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        match self {
+            Step::OfCamera { camera, .. } => of_camera(name, *camera).into(),
+            Step::Engine(_) | Step::Host(_) => name.into(),
+        }
+    }
+
+    /// The same with the engine `by` further back, in a program that has others before.
+    #[must_use]
+    pub fn moved(self, by: usize) -> Step {
+        match self {
+            Step::Engine(engine) => Step::Engine(engine + by),
+            Step::OfCamera { engine, camera } => Step::OfCamera {
+                engine: engine + by,
+                camera,
+            },
+            host @ Step::Host(_) => host,
+        }
+    }
+}
+
+/// The name of a camera's own tensor, where a network executes once for each of several.
+pub fn of_camera(name: &str, camera: usize) -> String {
+    format!("{name} (camera {camera})")
+}
+
+/// The network's name of a tensor that may be a camera's own.
+pub fn without_camera(name: &str) -> &str {
+    let number = |rest: &str| {
+        let digits = rest.strip_suffix(')')?;
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then_some(())
+    };
+    match name.rsplit_once(" (camera ") {
+        Some((plain, rest)) if number(rest).is_some() => plain,
+        _ => name,
+    }
 }
 
 /// What a backend executes for each frame. Tensors connect by name: an engine reads its inputs from, and

@@ -85,13 +85,13 @@ fn connect(program: &Program, facts: &[Option<NetworkFacts>], checked: &mut Chec
         })
         .collect();
     for step in &program.steps {
-        let Step::Engine(number) = step else { continue };
-        let (Some(Some(facts)), Some(engine)) = (facts.get(*number), program.engines.get(*number)) else {
+        let Some(number) = step.engine() else { continue };
+        let (Some(Some(facts)), Some(engine)) = (facts.get(number), program.engines.get(number)) else {
             continue;
         };
         let mut sizes = BTreeMap::new();
         for port in &facts.inputs {
-            if let Some(problem) = misfit(port, program, &known, &mut sizes) {
+            if let Some(problem) = misfit(port, step, program, &known, &mut sizes) {
                 checked.problems.push(format!("{engine}: {problem}"));
             }
         }
@@ -100,7 +100,7 @@ fn connect(program: &Program, facts: &[Option<NetworkFacts>], checked: &mut Chec
                 .shape
                 .iter()
                 .map(|extent| extent.parse().ok().or_else(|| sizes.get(extent).copied()));
-            known.insert(port.name.clone(), dims.collect());
+            known.insert(step.tensor(&port.name).into_owned(), dims.collect());
         }
     }
     checked.problems.is_empty().then_some(known)
@@ -109,11 +109,13 @@ fn connect(program: &Program, facts: &[Option<NetworkFacts>], checked: &mut Chec
 /// Why an input of a network cannot be fed; else the sizes of the dimensions that it names.
 fn misfit<'a>(
     port: &'a Port,
+    step: &Step,
     program: &Program,
     known: &Known,
     sizes: &mut BTreeMap<&'a String, usize>,
 ) -> Option<String> {
-    let Some(found) = known.get(&port.name) else {
+    let own = step.tensor(&port.name);
+    let Some(found) = known.get(&*own) else {
         let names = || known.keys().map(String::as_str);
         let meant = nearest(&port.name, names()).map_or_else(String::new, |name| {
             format!("; the spec's `{name}` is probably meant")
@@ -153,10 +155,7 @@ fn misfit<'a>(
             sizes.insert(name, *found);
         }
     }
-    let made = program
-        .host_tensors
-        .iter()
-        .find(|tensor| tensor.name == port.name)?;
+    let made = program.host_tensors.iter().find(|tensor| tensor.name == *own)?;
     let takes: &[&str] = match made.element {
         ElementType::F32 => &["float"],
         ElementType::F16 => &["float16"],

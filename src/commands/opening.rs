@@ -50,8 +50,13 @@ pub fn fed(reference: &DetectorRef, made: Option<&MadeInputs>) -> Result<Detecto
             let bare = network::bare(NetworkSource::File(path.clone()), &made, network::stem(path));
             Ok(bare.map_err(DetectorError::from)?)
         }
-        DetectorRef::Fusion(of) => Ok(fuse(detector(&of.camera)?, detector(&of.lidar)?, of.associate)?),
-        DetectorRef::File(path) => Ok(spec::load(path)?),
+        DetectorRef::Fusion(of) => Ok(fuse(
+            detector(&of.camera)?,
+            of.cameras,
+            detector(&of.lidar)?,
+            of.associate,
+        )?),
+        DetectorRef::File(path) | DetectorRef::Whole(path) => Ok(spec::load(path)?),
         DetectorRef::Builtin(name) => {
             let text = embedded::detector_spec(name)?;
             Ok(spec::from_str(
@@ -95,14 +100,17 @@ pub fn source_of(tenant: &Tenant, common: &mut Common) -> Result<Box<dyn Source>
     Ok(Box::new(feed.subscribe()))
 }
 
-/// Opens a camera and a LiDAR as one source of sets.
+/// Opens cameras and a LiDAR as one source of sets.
 fn sets(of: &SetSpec, opened: &mut Opened) -> Result<Synchronised, SourceError> {
-    let (camera, lidar) = (source(&of.camera, opened)?, source(&of.lidar, opened)?);
+    let cameras: Result<Vec<Box<dyn Source>>, SourceError> =
+        of.cameras().map(|camera| source(camera, opened)).collect();
+    let (cameras, lidar) = (cameras?, source(&of.lidar, opened)?);
     let rules = Rules {
         tolerance: of.tolerance,
         queue: of.queue,
+        rule: of.rule,
     };
-    Synchronised::open(camera, lidar, rules)
+    Synchronised::open(cameras, lidar, rules)
 }
 
 /// Opens a source of frames. Those of one recording share what is `opened` of it.

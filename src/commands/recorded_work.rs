@@ -69,7 +69,13 @@ fn of_tenant(number: usize, tenant: &Tenant, manifest: &mut Manifest, checks_has
     let engines = detector.program.engines.iter().zip(&mut own.networks).enumerate();
     for (place, (engine, network)) in engines {
         let is_same = !checks_hash || hash(engine).is_some_and(|hash| hash == network.blake3);
+        let steps = detector.program.steps.iter();
+        let executions = steps.filter(|step| step.engine() == Some(place)).count();
         let counted = match is_same {
+            // Its nodes' times are those of all executions, and its work that of one.
+            true if executions > 1 => Err(format!(
+                "a frame executes it {executions} times, once for each camera, and work is counted where that is once"
+            )),
             true => one(&detector, engine, &tenant.backend),
             false => Err("its file is not there any more, or is another one now".to_owned()),
         };

@@ -22,7 +22,7 @@ use crate::clock::{Clock, RealClock};
 use crate::detector::Detector;
 use crate::files;
 use crate::record::{Failure, FailureKind, FailureStage, NetworkManifest, StartUp, TenantManifest};
-use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Sharing, Tenant};
+use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Sharing, SourceSpec, Tenant};
 use crate::source::{ContentKind, SourceError};
 use crate::tenant::pipeline::{Batching, Runner, set_up_thread};
 use crate::units::{Nanos, Stamp};
@@ -71,6 +71,18 @@ pub enum Obstacle {
         from: String,
         /// What that has.
         yields: ContentKind,
+    },
+    /// Its detector takes images of another number of cameras.
+    #[error(
+        "detector {detector} takes the images of {takes} cameras, and its source has {yields}; name as many in the source's sensors, in the order in which the network takes them"
+    )]
+    OtherCameras {
+        /// The detector's name.
+        detector: String,
+        /// How many it takes.
+        takes: usize,
+        /// How many the source has.
+        yields: usize,
     },
     /// Its source was not recorded at any time.
     #[error("Replay and Sampled need capture times, but its source ({from}) has none; use Periodic(hz: …)")]
@@ -146,6 +158,7 @@ impl Obstacle {
             Obstacle::SharingWithoutGpu { .. }
             | Obstacle::NoSuchTenant { .. }
             | Obstacle::WrongFrames { .. }
+            | Obstacle::OtherCameras { .. }
             | Obstacle::NoCaptureTimes { .. }
             | Obstacle::NotBatched(_)
             | Obstacle::NotLive { .. } => FailureKind::Scenario,
@@ -364,6 +377,16 @@ fn one(
             from: info.description.clone(),
             yields: info.kind,
         });
+    }
+    if let (Some(detector), SourceSpec::Synchronised(set)) = (&detector, &tenant.source) {
+        let yields = set.cameras().count();
+        if detector.input == ContentKind::Set && detector.cameras != yields {
+            obstacles.push(Obstacle::OtherCameras {
+                detector: detector.name.clone(),
+                takes: detector.cameras,
+                yields,
+            });
+        }
     }
     if matches!(tenant.arrival, Arrival::Replay { .. } | Arrival::Sampled { .. })
         && source.as_ref().is_some_and(|s| s.timeline().is_none())

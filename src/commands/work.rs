@@ -10,7 +10,7 @@ use jetlag_work::{As, Given, Graph, Optimiser, Options, Work, pagoda, text, work
 use super::opening;
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
-use crate::backend::NetworkSource;
+use crate::backend::{NetworkSource, without_camera};
 use crate::cli::{CountedAs, Format, InspectArgs, OptimiserArg, WorkRules};
 use crate::detector::Detector;
 use crate::detector::network::facts_of;
@@ -159,13 +159,14 @@ pub(super) fn of_detector(
     let facts = facts_of(engine).map_err(WrongUse::because)?;
     for tensor in &detector.program.host_tensors {
         let open = facts.inputs.iter().any(|port| {
-            port.name == tensor.name && port.shape.iter().any(|extent| extent.parse::<u64>().is_err())
+            port.name == without_camera(&tensor.name)
+                && port.shape.iter().any(|extent| extent.parse::<u64>().is_err())
         });
         if open {
             let dims = tensor.max_shape.dims().iter().map(|dim| *dim as u64);
             given
                 .shapes
-                .entry(tensor.name.clone())
+                .entry(without_camera(&tensor.name).to_owned())
                 .or_insert_with(|| dims.collect());
         }
     }

@@ -163,6 +163,11 @@ impl Payload {
                     }
                 }
             }
+            Some(DetectorRef::Whole(file)) => {
+                let remote = self.detector(file)?;
+                let field = format!("tenants.{}.detector.whole", tenant.name);
+                self.paths.push(Named::plain(field, file, remote));
+            }
             Some(DetectorRef::File(file)) => {
                 let remote = match &tenant.made {
                     Some(_) => self.network(file)?,
@@ -243,7 +248,9 @@ impl Payload {
     fn source(&mut self, tenant: &Tenant, source: &SourceSpec) -> Result<(), DeployError> {
         match source {
             SourceSpec::Synchronised(set) => {
-                self.source(tenant, &set.camera)?;
+                for camera in set.cameras() {
+                    self.source(tenant, camera)?;
+                }
                 self.source(tenant, &set.lidar)?;
                 // One recording, and one field.
                 self.paths.dedup_by(|one, other| one.field == other.field);

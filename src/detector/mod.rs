@@ -30,8 +30,19 @@ pub struct Carry {
     pub fit: camera::Fit,
     /// Whether the inputs of a bare network are in the slot already.
     pub is_made: bool,
-    /// Of a set: what is known of its image's camera and of its sweep's LiDAR.
-    pub set: Option<[Arc<FrameContext>; 2]>,
+    /// Of a set: its images, camera by camera.
+    pub images: Vec<Seen>,
+    /// Of a set: what is known of its sweep's LiDAR.
+    pub lidar: Option<Arc<FrameContext>>,
+}
+
+/// An image of a set.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// How it was fitted into the network's input.
+    pub fit: camera::Fit,
+    /// What is known of its camera.
+    pub context: Option<Arc<FrameContext>>,
 }
 
 /// Turns a frame into input tensors (stage *preprocess*). Allocates nothing once warm.
@@ -63,6 +74,8 @@ pub struct Detector {
     pub name: String,
     /// What its frames must hold.
     pub input: ContentKind,
+    /// Of how many cameras its sets must have images; 0 where its frames are no sets.
+    pub cameras: usize,
     /// Class names by index.
     pub classes: Vec<String>,
     /// Where it can find anything at all, for a LiDAR detector: from and to along x and along y, metres.

@@ -95,6 +95,7 @@ pub fn bare(network: NetworkSource, made: &MadeInputs, name: String) -> Result<D
     Ok(Detector {
         name,
         input: ContentKind::Empty,
+        cameras: 0,
         classes: Vec::new(),
         reach: None,
         preprocess: Box::new(Made {

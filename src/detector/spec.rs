@@ -76,6 +76,15 @@ pub fn from_str(
     let engines: Vec<NetworkSource> = networks
         .filter_map(|(field, written)| find_network(field, written, base, embedded, &mut rules))
         .collect();
+    if let DetectorSpec::Lidar(lidar) = &spec
+        && let [engine] = &engines[..]
+        // What cannot be read is told when it is loaded, and a plan by its library.
+        && let Ok(facts) = super::network::facts_of(engine)
+        && !facts.inputs.is_empty()
+    {
+        let inputs: Vec<String> = facts.inputs.into_iter().map(|port| port.name).collect();
+        lidar.check_inputs(&inputs, &mut rules);
+    }
     rules.finish(name)?;
     Ok(match spec {
         DetectorSpec::Camera(camera) => camera.build(engines, name),

@@ -94,7 +94,7 @@ pub(super) enum DetectorFile {
     /// A network without pre- and post-processing.
     Network(NetworkFile),
     /// One of images and one of sweeps.
-    Fusion(FusionFile),
+    Fusion(Box<FusionFile>),
 }
 
 /// What may stand for a backend.
@@ -396,7 +396,7 @@ fn detector(r: &mut Reader, node: &Node, field: &str) -> Option<DetectorFile> {
         }
         Kind::Call(call) if call.name.as_deref() == Some("Fusion") => {
             let fields = r.record(node, "`Fusion`", "Fusion", fusion::EXAMPLE, fusion::FIELDS)?;
-            fusion::read(r, &fields).map(DetectorFile::Fusion)
+            fusion::read(r, &fields).map(|file| DetectorFile::Fusion(Box::new(file)))
         }
         _ => r.text(node, field).map(DetectorFile::Named),
     }
@@ -514,7 +514,7 @@ fn source(r: &mut Reader, node: &Node, _: &str) -> Option<SourceFile> {
         "Synthetic" => {
             let scenes = r.optional(&f, "scenes", Reader::whole);
             let seed = r.optional(&f, "seed", Reader::whole);
-            let sensors = recorded::one_or_two(
+            let sensors = recorded::one_or_several(
                 r,
                 &f,
                 ["sensor", "sensors"],

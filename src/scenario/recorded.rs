@@ -6,6 +6,9 @@ use super::{KittiLayout, Sensor, StampOf};
 use crate::units::Nanos;
 use crate::written::{Fields, Kind, Node, ProblemKind, Read, Reader, Spot, one_of};
 
+/// The most sensors of a set.
+const MOST_SENSORS: usize = 32;
+
 /// What may stand for a recording.
 #[derive(Debug)]
 pub(super) struct RecordedFile {
@@ -68,12 +71,12 @@ pub(super) fn read(r: &mut Reader, name: &str, f: &Fields<'_>) -> Option<Recorde
             WhatFile::NuScenes {
                 version,
                 scenes,
-                sensors: one_or_two(
+                sensors: one_or_several(
                     r,
                     f,
                     ["sensor", "sensors"],
                     "sensor: \"LIDAR_TOP\"",
-                    "a camera and a LiDAR: [\"CAM_FRONT\", \"LIDAR_TOP\"]",
+                    "cameras and a LiDAR: [\"CAM_FRONT\", \"LIDAR_TOP\"]",
                     Reader::text,
                 )?,
                 sweeps,
@@ -86,7 +89,7 @@ pub(super) fn read(r: &mut Reader, name: &str, f: &Fields<'_>) -> Option<Recorde
             WhatFile::Kitti {
                 layout: r.required(f, "layout", "layout: Object, Raw or Odometry", one_of("layout"))?,
                 sequence,
-                sensors: one_or_two(
+                sensors: one_or_several(
                     r,
                     f,
                     ["sensor", "sensors"],
@@ -102,12 +105,12 @@ pub(super) fn read(r: &mut Reader, name: &str, f: &Fields<'_>) -> Option<Recorde
             let to = r.optional(f, "to", Reader::duration);
             let by = r.optional(f, "by", one_of("time of a message"));
             WhatFile::Bag {
-                topics: one_or_two(
+                topics: one_or_several(
                     r,
                     f,
                     ["topic", "topics"],
                     "topic: \"/lidar/points\"",
-                    "the camera's and then the LiDAR's: [\"/camera/image\", \"/lidar/points\"]",
+                    "those of cameras and then the LiDAR's: [\"/camera/image\", \"/lidar/points\"]",
                     Reader::text,
                 )?,
                 from,
@@ -126,32 +129,32 @@ pub(super) fn read(r: &mut Reader, name: &str, f: &Fields<'_>) -> Option<Recorde
     })
 }
 
-/// One sensor, or the two whose frames come in sets: which of the fields says so, and what would be a list of two.
-pub(super) fn one_or_two<T>(
+/// One sensor, or those whose frames come in sets: which of the fields says so, and what would be a list of them.
+pub(super) fn one_or_several<T>(
     r: &mut Reader,
     f: &Fields<'_>,
-    [one, two]: [&'static str; 2],
+    [one, several]: [&'static str; 2],
     example: &'static str,
-    both: &'static str,
+    all: &'static str,
     mut read: impl FnMut(&mut Reader, &Node, &str) -> Option<T>,
 ) -> Option<Vec<Spot<T>>> {
-    let Some(node) = f.get(two) else {
+    let Some(node) = f.get(several) else {
         return Some(vec![r.required(f, one, example, read)?]);
     };
     if let Some(other) = f.get(one) {
         let kind = ProblemKind::Contradiction {
             what: format!("`{one}`"),
-            why: format!("`{two}` says which sensors there are"),
+            why: format!("`{several}` says which sensors there are"),
             advice: "give one of the two".into(),
         };
         r.report(&other.place, kind);
     }
-    let list = r.list(node, two, both, &mut read)?;
-    if list.len() != 2 {
+    let list = r.list(node, several, all, &mut read)?;
+    if list.len() < 2 || list.len() > MOST_SENSORS {
         let kind = ProblemKind::OutOfRange {
-            what: format!("`{two}`"),
+            what: format!("`{several}`"),
             found: format!("a list of {}", list.len()),
-            wanted: both.to_owned(),
+            wanted: format!("{all}; {MOST_SENSORS} sensors at most"),
         };
         r.report(&node.place, kind);
         return None;

@@ -169,6 +169,7 @@ fn detector(detector: &DetectorRef, tenant: &Tenant) -> String {
     match (detector, &tenant.made) {
         (DetectorRef::Builtin(name), _) => text(&format!("builtin:{name}")),
         (DetectorRef::Fusion(of), _) => fusion(of, tenant),
+        (DetectorRef::Whole(spec), _) => format!("Fusion({}whole: {})", rules(tenant), path(spec)),
         (DetectorRef::File(file), None) => path(file),
         (DetectorRef::File(file), Some(made)) => {
             let shapes = match made.shapes.0.is_empty() {
@@ -182,35 +183,42 @@ fn detector(detector: &DetectorRef, tenant: &Tenant) -> String {
 
 fn fusion(of: &FusionSpec, tenant: &Tenant) -> String {
     let Associate::Greedy { iou, same_class } = of.associate;
-    // How sets are made stands with the detector, and is of the source.
-    let sets = match &tenant.source {
-        SourceSpec::Synchronised(set) => {
-            format!("tolerance: {}, queue: {}, ", duration(set.tolerance), set.queue)
-        }
-        _ => String::new(),
-    };
     format!(
-        "Fusion(camera: {}, lidar: {}, {sets}associate: Greedy(iou: {iou:?}, same_class: {same_class}))",
+        "Fusion(camera: {}, lidar: {}, {}associate: Greedy(iou: {iou:?}, same_class: {same_class}))",
         detector(&of.camera, tenant),
-        detector(&of.lidar, tenant)
+        detector(&of.lidar, tenant),
+        rules(tenant)
     )
 }
 
-/// Two sensors as one source: as the LiDAR's is written, with both names.
+/// How sets are made stands with the detector, and is of the source.
+fn rules(tenant: &Tenant) -> String {
+    match &tenant.source {
+        SourceSpec::Synchronised(set) => {
+            let (tolerance, queue, rule) = (duration(set.tolerance), set.queue, set.rule);
+            format!("tolerance: {tolerance}, queue: {queue}, rule: {rule:?}, ")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Several sensors as one source: as the LiDAR's is written, with all names.
 fn sets(of: &SetSpec) -> String {
     let lidar = source(&of.lidar);
-    let (one, both) = match (&*of.camera, &*of.lidar) {
-        (SourceSpec::NuScenes(camera), SourceSpec::NuScenes(lidar)) => (
-            format!("sensor: {:?}", lidar.sensor),
-            format!("sensors: [{:?}, {:?}]", camera.sensor, lidar.sensor),
-        ),
-        (SourceSpec::Bag(camera), SourceSpec::Bag(lidar)) => (
-            format!("topic: {:?}", lidar.topic),
-            format!("topics: [{:?}, {:?}]", camera.topic, lidar.topic),
-        ),
-        _ => ("sensor: Lidar".to_owned(), "sensors: [Camera, Lidar]".to_owned()),
+    let name = |sensor: &SourceSpec| match sensor {
+        SourceSpec::NuScenes(of) => format!("{:?}", of.sensor),
+        SourceSpec::Bag(of) => format!("{:?}", of.topic),
+        SourceSpec::Kitti(of) => format!("{:?}", of.sensor),
+        SourceSpec::Synthetic { sensor, .. } => format!("{sensor:?}"),
+        _ => String::new(),
     };
-    lidar.replacen(&one, &both, 1)
+    let word = match *of.lidar {
+        SourceSpec::Bag(_) => "topic",
+        _ => "sensor",
+    };
+    let all: Vec<String> = of.cameras().chain([&*of.lidar]).map(name).collect();
+    let one = format!("{word}: {}", name(&of.lidar));
+    lidar.replacen(&one, &format!("{word}s: [{}]", all.join(", ")), 1)
 }
 
 fn backend(backend: &BackendChoice) -> String {

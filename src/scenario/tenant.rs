@@ -17,8 +17,8 @@ use super::file::{ArrivalFile, BackendFile, DetectorFile, OverloadFile, SourceFi
 use super::gpu;
 use super::rules::{Context, FASTEST_HZ, SLOWEST_HZ, Whole, require};
 use super::{
-    Arrival, BackendChoice, Batch, ClockKind, MAX_MEGAPIXELS, MAX_POINTS, Overload, PointFormat, Reading,
-    Sensor, SourceSpec, Tenant,
+    Arrival, BackendChoice, Batch, ClockKind, DetectorRef, MAX_MEGAPIXELS, MAX_POINTS, Overload, PointFormat,
+    Reading, Sensor, SourceSpec, Tenant,
 };
 
 /// Frames in flight take memory each; beyond this a ring hides the lateness that it should show.
@@ -55,7 +55,7 @@ pub(super) fn resolve_tenant(
         },
     };
     let (backend, backend_reason) = tenant.backend(r);
-    let chosen = tenant.detector(r);
+    let mut chosen = tenant.detector(r);
     let source = match chosen.needs_no_source {
         true => {
             tenant.no_source_for_made_inputs(r);
@@ -63,6 +63,11 @@ pub(super) fn resolve_tenant(
         }
         false => tenant.source(r),
     };
+    if let (Some(DetectorRef::Fusion(fusion)), SourceSpec::Synchronised(set)) =
+        (&mut chosen.detector, &source)
+    {
+        fusion.cameras = set.cameras().count();
+    }
     tenant.source_of_fusion(chosen.detector.as_ref(), &source, r);
     let arrival = match &backend {
         BackendChoice::Stress(stress) => {
@@ -260,7 +265,10 @@ impl One<'_> {
                     scenes: scenes.or(16),
                     seed: seed.or(self.whole.seed),
                 };
-                self.in_sets(sensors, of, |sensor| Some(*sensor == Sensor::Camera), r)
+                {
+                    let is_camera = |sensor: &Sensor| Some(*sensor == Sensor::Camera);
+                    self.in_sets(sensors, of, is_camera, recorded::sensor_name, r)
+                }
             }
         }
     }

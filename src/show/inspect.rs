@@ -159,6 +159,7 @@ pub fn steps(detector: &Detector) -> String {
         .iter()
         .map(|step| match step {
             Step::Engine(i) => format!("engine {i}"),
+            Step::OfCamera { engine, camera } => format!("engine {engine} on camera {camera}"),
             Step::Host(step) => step.name().to_owned(),
         })
         .collect();

@@ -32,7 +32,7 @@ pub(super) fn provider(threads: usize) -> Option<CpuProvider> {
     })
 }
 
-fn slot(backend: &dyn Backend, program: &Program) -> Box<dyn Slot> {
+pub(super) fn slot(backend: &dyn Backend, program: &Program) -> Box<dyn Slot> {
     backend.open(program, 2).unwrap().slots.pop().unwrap()
 }
 
@@ -76,7 +76,7 @@ fn the_demos_networks_give_what_they_give_on_the_embedded_backend() {
 }
 
 /// Every f32 tensor of one set is in the other, within the rounding of sums; how many elements are not zero.
-fn assert_equal(ours: &TensorSet, theirs: &TensorSet, name: &str) -> usize {
+pub(super) fn assert_equal(ours: &TensorSet, theirs: &TensorSet, name: &str) -> usize {
     assert_eq!(ours.as_slice().len(), theirs.as_slice().len());
     let mut compared = 0;
     for tensor in ours.as_slice() {

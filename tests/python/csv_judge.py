@@ -78,7 +78,8 @@ def main(run, folder):
                     velocity = [None if v is None or v != v else v for v in velocity]
                     known = classes[d.class_index] if d.class_index < len(classes) else ""
                     head = (name(m.tenant), m.sequence, m.source_index, m.at_ns, rank, d.class_index, known, d.score)
-                    detections.append((*head, *image, *space, *velocity))
+                    camera = [(m.cameras[rank] if m.cameras else 0) if d.image else None]
+                    detections.append((*head, *image, *space, *velocity, *camera))
             elif channel.topic.endswith("/nodes"):
                 layers.append((name(m.tenant), PHASES[m.phase], m.name, m.operator_name, m.count, m.mean_ns, m.max_ns))
             elif channel.topic.endswith("/ranges"):

@@ -27,7 +27,7 @@ def expected_type(name):
         return "DOUBLE"
     if name.endswith("_ns"):
         return "BIGINT"
-    counts = ("rank", "class_index", "sequence", "source_index", "detections", "input_size", "frames", "track", "batch", "items", "batch_first", "batch_items")
+    counts = ("rank", "class_index", "sequence", "source_index", "detections", "input_size", "frames", "track", "batch", "items", "batch_first", "batch_items", "camera")
     return "UBIGINT" if name in counts else "VARCHAR"
 
 

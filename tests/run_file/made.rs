@@ -550,6 +550,7 @@ fn detection(tenant: u16, n: u64, i: u64) -> Detection {
         score: 1.0 / (1.3 + i as f32),
         // Of some, and of none in a frame's first detection.
         velocity: (tenant > 0 && i > 0).then_some([v, -0.1]),
+        camera: if tenant == 0 { (i % 2) as u8 } else { 0 },
         place: match tenant {
             0 => Place::Image(Box2d {
                 x1: v,

@@ -107,9 +107,13 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                     None => json!({ "x": null, "y": null }),
                 });
             let velocities: Vec<Value> = velocities.collect();
+            let cameras: Vec<u8> = match r.detections.iter().any(|found| found.camera != 0) {
+                true => r.detections.iter().map(|found| found.camera).collect(),
+                false => Vec::new(),
+            };
             let fields = json!({
                 "sequence": r.sequence, "source_index": r.source_index, "at_ns": r.at.0, "tenant": r.tenant,
-                "detections": detections, "velocities": velocities,
+                "detections": detections, "velocities": velocities, "cameras": cameras,
             });
             (format!("/jetlag/{}/detections", tenant(r.tenant)), r.at, fields)
         }

@@ -26,6 +26,7 @@ fn the_records_of_all_versions_stay_readable() {
         ("v1.11.mcap", 11),
         ("v1.12.mcap", 12),
         ("v1.13.mcap", 13),
+        ("v1.14.mcap", 14),
     ] {
         let mut reader = RunReader::open(&Path::new(RECORDS).join(name)).unwrap();
         assert_eq!(reader.manifest().name(), "made", "{name}");
@@ -60,6 +61,7 @@ fn the_records_of_all_versions_stay_readable() {
             before_1_11(event, minor);
             before_1_12(event, minor);
             before_1_13(event, minor);
+            before_1_14(event, minor);
         }
         assert_eq!(got, wanted, "{name}");
         assert_eq!(reader.completeness(), Completeness::Whole, "{name}");
@@ -113,6 +115,15 @@ fn before_1_13(event: &mut Event, minor: u32) {
     }
 }
 
+/// Version 1.13 did not tell in whose image a box is.
+fn before_1_14(event: &mut Event, minor: u32) {
+    if let Event::Detections(found) = event
+        && minor < 14
+    {
+        found.detections.iter_mut().for_each(|one| one.camera = 0);
+    }
+}
+
 fn of_other_phases(event: &Event) -> bool {
     match event {
         Event::PhaseSpec(_) => true,
@@ -145,6 +156,7 @@ fn a_record_without_a_scenario_has_a_name_and_what_the_application_said() {
             before_1_11(event, minor);
             before_1_12(event, minor);
             before_1_13(event, minor);
+            before_1_14(event, minor);
         });
         assert_eq!(got, wanted);
         assert_eq!(reader.completeness(), Completeness::Whole);

@@ -51,6 +51,10 @@ pub struct Detection {
     pub place: Place,
     /// How fast it moves along x and y of the LiDAR frame, in metres a second; `None` where the detector does not say it.
     pub velocity: Option<[f32; 2]>,
+    /// In whose image it is, where its frame has several: the camera's place among the cameras of its source, from 0. 0 of what is in
+    /// space.
+    #[serde(default)]
+    pub camera: u8,
 }
 
 impl Detection {
@@ -61,6 +65,7 @@ impl Detection {
             score,
             place,
             velocity: None,
+            camera: 0,
         }
     }
 }

@@ -166,6 +166,13 @@ pub(super) fn encode_detections(out: &mut Vec<u8>, unix_ns: u64, r: &DetectionsR
     } else {
         e.len(0);
     }
+    match r.detections.iter().any(|detection| detection.camera != 0) {
+        true => {
+            e.len(r.detections.len());
+            r.detections.iter().for_each(|detection| e.u8(detection.camera));
+        }
+        false => e.len(0),
+    }
 }
 
 fn decode_detections(data: &[u8]) -> Result<DetectionsRecord, CdrError> {
@@ -193,6 +200,19 @@ fn decode_detections(data: &[u8]) -> Result<DetectionsRecord, CdrError> {
         for detection in detections.iter_mut().take(velocities) {
             let velocity = [d.f32()?, d.f32()?];
             detection.velocity = velocity.iter().all(|v| !v.is_nan()).then_some(velocity);
+        }
+    }
+    // Before version 1.14 it ended here.
+    if !d.at_end() {
+        let cameras = d.len()?;
+        if cameras != 0 && cameras != detections.len() {
+            return Err(CdrError::UnknownValue {
+                field: "cameras of a frame's detections",
+                value: cameras as u64,
+            });
+        }
+        for detection in detections.iter_mut().take(cameras) {
+            detection.camera = d.u8()?;
         }
     }
     Ok(DetectionsRecord {

@@ -371,6 +371,7 @@ mod tests {
                         class: 5,
                         score: 0.5,
                         velocity: None,
+                        camera: 3,
                         place: Place::Image(Box2d {
                             x1: 1.0,
                             y1: 2.0,
@@ -382,6 +383,7 @@ mod tests {
                         class: 6,
                         score: 0.25,
                         velocity: Some([1.5, -2.0]),
+                        camera: 0,
                         place: Place::Space(Box3d {
                             x: 1.0,
                             y: 2.0,

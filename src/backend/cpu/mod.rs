@@ -27,7 +27,7 @@ use rten_tensor::prelude::*;
 
 use super::host_slot::{HostSlot, HostWork};
 use super::null::host_tensors;
-use super::{Backend, BackendError, NetworkSource, NodeTime, Opened, Program, Step, TensorSpec};
+use super::{Backend, BackendError, HostStep, NetworkSource, NodeTime, Opened, Program, Step, TensorSpec};
 use crate::engine::network;
 use crate::files;
 use crate::record::Device;
@@ -54,20 +54,32 @@ impl CpuBackend {
     }
 }
 
-/// A network with the places of its inputs and outputs in the frame's tensor set.
+/// A loaded network.
 struct Engine {
     network: String,
     model: Model,
+    nodes: Option<profile::NodeList>,
+}
+
+/// What is done for a frame.
+enum Work {
+    Engine(EngineUse),
+    Host(Arc<dyn HostStep>),
+}
+
+/// A network with the places of its inputs and outputs in the frame's tensor set. It may be used several times.
+struct EngineUse {
+    /// Its position among the engines.
+    engine: usize,
     inputs: Vec<(NodeId, usize)>,
     outputs: Vec<NodeId>,
     output_places: Vec<usize>,
-    nodes: Option<profile::NodeList>,
 }
 
 /// What all slots of one tenant share.
 struct Shared {
     engines: Vec<Engine>,
-    steps: Vec<Step>,
+    work: Vec<Work>,
     options: RunOptions,
 }
 
@@ -199,14 +211,34 @@ fn element_of(dtype: ValueType) -> Option<ElementType> {
 }
 
 impl CpuBackend {
-    /// Loads one engine; `names` are the tensors that exist before it and gain its outputs.
-    fn load_engine(
-        &self,
-        source: &NetworkSource,
-        names: &mut Vec<(String, ElementType)>,
-    ) -> Result<Engine, BackendError> {
+    fn load_engine(&self, source: &NetworkSource) -> Result<Engine, BackendError> {
         let model = load_model(source)?;
-        let network = source.to_string();
+        let nodes = self.profile.then(|| profile::NodeList::of(source)).transpose();
+        Ok(Engine {
+            model,
+            nodes: nodes.map_err(|error| BackendError::Load {
+                network: source.to_string(),
+                backend: NAME,
+                problem: error.to_string(),
+            })?,
+            network: source.to_string(),
+        })
+    }
+}
+
+impl EngineUse {
+    /// Of the engine at this position, in this step; `names` are the tensors that exist before it and gain its outputs.
+    fn of(
+        engines: &[Engine],
+        engine: usize,
+        step: &Step,
+        names: &mut Vec<(String, ElementType)>,
+    ) -> Result<EngineUse, BackendError> {
+        let Engine { model, network, .. } = engines.get(engine).ok_or_else(|| BackendError::Load {
+            network: format!("engine {engine}"),
+            backend: NAME,
+            problem: "the detector has no such engine".to_owned(),
+        })?;
         let fail = |problem: String| BackendError::Load {
             network: network.clone(),
             backend: NAME,
@@ -223,7 +255,8 @@ impl CpuBackend {
         let mut inputs = Vec::new();
         for &id in model.input_ids() {
             let name = name_of(id);
-            let place = names.iter().position(|(n, _)| *n == name).ok_or_else(|| {
+            let own = step.tensor(&name);
+            let place = names.iter().position(|(n, _)| *n == *own).ok_or_else(|| {
                 let known: Vec<&str> = names.iter().map(|(known, _)| known.as_str()).collect();
                 fail(super::unknown_input(&name, &known))
             })?;
@@ -246,25 +279,18 @@ impl CpuBackend {
                 .map_or(Some(ElementType::F32), element_of);
             let element =
                 element.ok_or_else(|| fail(format!("its output `{name}` is not a tensor of numbers")))?;
-            let place = names.iter().position(|(n, _)| *n == name).unwrap_or_else(|| {
-                names.push((name, element));
+            let own = step.tensor(&name);
+            let place = names.iter().position(|(n, _)| *n == *own).unwrap_or_else(|| {
+                names.push((own.into_owned(), element));
                 names.len() - 1
             });
             output_places.push(place);
         }
-        let nodes = if self.profile {
-            Some(profile::NodeList::of(source).map_err(|error| fail(error.to_string()))?)
-        } else {
-            None
-        };
-        let outputs = model.output_ids().to_vec();
-        Ok(Engine {
-            network,
-            model,
+        Ok(EngineUse {
+            engine,
             inputs,
-            outputs,
+            outputs: model.output_ids().to_vec(),
             output_places,
-            nodes,
         })
     }
 }
@@ -285,13 +311,20 @@ impl Backend for CpuBackend {
         let engines = program
             .engines
             .iter()
-            .map(|source| self.load_engine(source, &mut names))
+            .map(|source| self.load_engine(source))
             .collect::<Result<Vec<_>, _>>()?;
+        let work = |step: &Step| match step {
+            Step::Engine(engine) | Step::OfCamera { engine, .. } => {
+                EngineUse::of(&engines, *engine, step, &mut names).map(Work::Engine)
+            }
+            Step::Host(step) => Ok(Work::Host(Arc::clone(step))),
+        };
+        let work = program.steps.iter().map(work).collect::<Result<Vec<_>, _>>()?;
         let pool = Arc::new(ThreadPool::with_num_threads(self.threads));
         let options = RunOptions::default().with_thread_pool(Some(pool));
         let shared = Arc::new(Shared {
             engines,
-            steps: program.steps.clone(),
+            work,
             options,
         });
         let empty = Shape::new(&[0]).expect("one dimension is within the limit");
@@ -385,15 +418,16 @@ fn executing(error: &RunError) -> String {
     }
 }
 
-impl Engine {
+impl EngineUse {
     fn run(
         &self,
+        engine: &Engine,
         tensors: &mut TensorSet,
         options: &RunOptions,
         node_times: &mut Vec<NodeTime>,
     ) -> Result<(), BackendError> {
         let fail = |problem: String| BackendError::Execute {
-            network: self.network.clone(),
+            network: engine.network.clone(),
             backend: NAME,
             problem,
         };
@@ -404,9 +438,9 @@ impl Engine {
                 .map(|&(id, place)| Ok((id, ValueOrView::from(view(&tensors.as_slice()[place])?))))
                 .collect::<Result<Vec<_>, String>>()
                 .map_err(fail)?;
-            catch_unwind(AssertUnwindSafe(|| match &self.nodes {
-                Some(nodes) => nodes.run(&self.model, inputs, &self.outputs, options, node_times),
-                None => self
+            catch_unwind(AssertUnwindSafe(|| match &engine.nodes {
+                Some(nodes) => nodes.run(&engine.model, inputs, &self.outputs, options, node_times),
+                None => engine
                     .model
                     .run(inputs, &self.outputs, Some(options.clone()))
                     .map_err(|error| executing(&error)),
@@ -424,12 +458,17 @@ impl Engine {
 impl HostWork for CpuWork {
     fn run(&mut self, tensors: &mut TensorSet) -> Result<(), BackendError> {
         self.node_times.clear();
-        for step in &self.shared.steps {
-            match step {
-                Step::Engine(i) => {
-                    self.shared.engines[*i].run(tensors, &self.shared.options, &mut self.node_times)?;
+        let Shared {
+            engines,
+            work,
+            options,
+        } = &*self.shared;
+        for work in work {
+            match work {
+                Work::Engine(used) => {
+                    used.run(&engines[used.engine], tensors, options, &mut self.node_times)?;
                 }
-                Step::Host(step) => step.run(tensors)?,
+                Work::Host(step) => step.run(tensors)?,
             }
         }
         Ok(())

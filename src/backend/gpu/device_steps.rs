@@ -74,7 +74,7 @@ fn host_steps(program: &Program) -> impl Iterator<Item = (&dyn HostStep, usize)>
     let steps = program.steps.iter().enumerate();
     steps.filter_map(|(place, step)| match step {
         Step::Host(host) => Some((host.as_ref(), place)),
-        Step::Engine(_) => None,
+        Step::Engine(_) | Step::OfCamera { .. } => None,
     })
 }
 

@@ -154,13 +154,15 @@ impl Layout {
         let mut segment = Segment::default();
         for (place, step) in program.steps.iter().enumerate() {
             match step {
-                Step::Engine(engine) => {
+                Step::Engine(engine) | Step::OfCamera { engine, .. } => {
                     let network = networks.get(*engine).ok_or_else(|| BackendError::Load {
                         network: format!("engine {engine}"),
                         backend,
                         problem: "the detector has no such engine".to_owned(),
                     })?;
-                    segment.engines.push(making.engine(*engine, network.as_ref())?);
+                    segment
+                        .engines
+                        .push(making.engine(step, *engine, network.as_ref())?);
                 }
                 Step::Host(_) => {
                     making.close(&mut segment, &mut work, zero_copy);
@@ -199,6 +201,7 @@ struct Making<'a> {
 impl Making<'_> {
     fn engine<N: Described + ?Sized>(
         &mut self,
+        step: &Step,
         engine: usize,
         network: &N,
     ) -> Result<EngineUse, BackendError> {
@@ -206,7 +209,7 @@ impl Making<'_> {
         let mut problems = Vec::new();
         let mut inputs = Vec::new();
         for port in &ports.inputs {
-            match self.by_name.get(&port.name) {
+            match self.by_name.get(&*step.tensor(&port.name)) {
                 Some(&place) => {
                     let tensor = &mut self.tensors[place];
                     // Releases of TensorRT before 10 have no 64-bit integers, and take 32 bits in their place.
@@ -237,11 +240,11 @@ impl Making<'_> {
         for (port, max_shape) in ports.outputs.iter().zip(made) {
             let place = *self
                 .by_name
-                .entry(port.name.clone())
+                .entry(step.tensor(&port.name).into_owned())
                 .or_insert(self.tensors.len());
             if place == self.tensors.len() {
                 self.tensors.push(Tensor {
-                    name: port.name.clone(),
+                    name: step.tensor(&port.name).into_owned(),
                     element: port.element,
                     max_shape,
                     is_on_device: !port.is_on_host,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::outcome::WrongUse;
 use super::super::{calibration, opening};
-use crate::backend::{NetworkSource, TensorSpec};
+use crate::backend::{NetworkSource, TensorSpec, without_camera};
 use crate::cli::PlanArgs;
 use crate::engine::manifest::NetworkIdentity;
 use crate::engine::network::{self, NetworkFacts, Port};
@@ -175,6 +175,10 @@ fn calibration(input: &Input, args: &PlanArgs) -> Result<Option<String>, WrongUs
             let advice = "a fusion has networks of two detectors, each prepared in its own way: build the plans of each by itself with --calibrate, and name them in TensorRt(plans: […])";
             return Err(WrongUse(advice.to_owned()));
         }
+        Some(DetectorRef::Whole(_)) => {
+            let advice = "--calibrate takes frames of one sensor, and this network takes sets of several: build its plan elsewhere and name it in TensorRt(plans: […]), or build it here with --precision fp16";
+            return Err(WrongUse(advice.to_owned()));
+        }
         Some(reference) => spec_text(reference),
         None => {
             let advice = "--calibrate prepares frames like the detector: name the detector spec (.ron), not the network";
@@ -191,7 +195,9 @@ fn calibration(input: &Input, args: &PlanArgs) -> Result<Option<String>, WrongUs
 /// What a detector's spec says.
 fn spec_text(reference: &DetectorRef) -> Vec<u8> {
     match reference {
-        DetectorRef::File(path) => files::read(path, files::TEXT).unwrap_or_default(),
+        DetectorRef::File(path) | DetectorRef::Whole(path) => {
+            files::read(path, files::TEXT).unwrap_or_default()
+        }
         DetectorRef::Builtin(name) => format!("{name} of jetlag {}", env!("CARGO_PKG_VERSION")).into_bytes(),
         DetectorRef::Fusion(of) => [spec_text(&of.camera), spec_text(&of.lidar)].concat(),
     }
@@ -277,7 +283,8 @@ fn default_profile(inputs: &[Port], source: &Source) -> Option<Profile> {
         if fixed.iter().all(Option::is_some) {
             continue;
         }
-        let tensor = source.fed.iter().find(|tensor| tensor.name == port.name)?;
+        let mut fed = source.fed.iter();
+        let tensor = fed.find(|tensor| without_camera(&tensor.name) == port.name)?;
         let largest = tensor.max_shape.dims();
         if largest.len() != fixed.len() {
             return None;

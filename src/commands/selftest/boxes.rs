@@ -181,6 +181,7 @@ mod tests {
             class: 0,
             score,
             velocity: None,
+            camera: 0,
             place: Place::Image(Box2d {
                 x1: x,
                 y1: 0.0,
@@ -195,6 +196,7 @@ mod tests {
             class: 1,
             score,
             velocity: None,
+            camera: 0,
             place: Place::Space(Box3d {
                 x,
                 l: 4.0,

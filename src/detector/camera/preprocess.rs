@@ -190,6 +190,37 @@ impl CameraPreprocess {
         placed
     }
 
+    /// What it makes.
+    pub fn format(&self) -> &InputFormat {
+        &self.format
+    }
+
+    /// Fills the bytes of an input, of the format's shape and type, from `image`; returns where the image came to lie.
+    ///
+    /// # Errors
+    /// As [`CameraPreprocess::fill`].
+    pub fn fill_bytes(&mut self, image: &Image, bytes: &mut [u8]) -> Result<Placement, FillError> {
+        let element = self.format.element;
+        let found = bytes.len() / element.of_tensor().size();
+        if found != self.shape.len() {
+            return Err(FillError::WrongInput {
+                found,
+                wanted: self.shape,
+            });
+        }
+        if element == Element::F32
+            && let Ok(out) = bytemuck::try_cast_slice_mut(bytes)
+        {
+            return self.fill(image, out);
+        }
+        let mut values = std::mem::take(&mut self.values);
+        values.resize(self.shape.len(), 0.0);
+        let placed = self.fill(image, &mut values);
+        element.write_bytes(&values, bytes);
+        self.values = values;
+        placed
+    }
+
     /// Fills `out`, of the format's shape, from `image`; returns where the image came to lie.
     ///
     /// # Errors

@@ -114,10 +114,19 @@ impl Classes {
 }
 
 impl InputSpec {
-    fn read(r: &mut Reader, node: &Node, field: &str) -> Option<Self> {
+    /// Reads it; `has_tensor` where it must name its tensor.
+    pub(in crate::detector) fn read(
+        r: &mut Reader,
+        node: &Node,
+        field: &str,
+        has_tensor: bool,
+    ) -> Option<Self> {
         let example = "fields in parentheses, such as (tensor: \"images\", width: 640, height: 640)";
         let f = r.record(node, field, "Input", example, INPUT_FIELDS)?;
-        let tensor = r.needed(&f, "tensor", "tensor: \"images\"", Reader::text);
+        let tensor = match has_tensor {
+            true => r.needed(&f, "tensor", "tensor: \"images\"", Reader::text),
+            false => Some(r.optional(&f, "tensor", Reader::text).or_default()),
+        };
         let width = r.needed(&f, "width", "width: 640", Reader::whole);
         let height = r.needed(&f, "height", "height: 640", Reader::whole);
         let layout = r.optional(&f, "layout", one_of("layout")).or_default();
@@ -141,6 +150,53 @@ impl InputSpec {
     }
 }
 
+impl InputSpec {
+    /// What preprocessing is told of it.
+    pub(in crate::detector) fn format(&self) -> InputFormat {
+        InputFormat {
+            tensor: self.tensor.clone(),
+            size: [self.width, self.height],
+            layout: self.layout,
+            colour: self.colour,
+            fit: self.fit,
+            scale: self.scale,
+            mean: self.mean,
+            std: self.std,
+            element: self.element,
+        }
+    }
+
+    /// What must hold of its numbers; `path` is the field that it stands in.
+    pub(in crate::detector) fn check(&self, path: &str, rules: &mut Rules<'_>) {
+        for (side, pixels) in [("width", self.width), ("height", self.height)] {
+            let ok = (1..=LARGEST_SIDE).contains(&pixels);
+            let wanted = format!("from 1 to {LARGEST_SIDE} pixels");
+            rules.require(ok, &format!("{path}.{side}"), pixels, wanted);
+        }
+        let divides = |value: &f32| value.is_finite() && *value != 0.0;
+        rules.require(
+            divides(&self.scale),
+            &format!("{path}.scale"),
+            self.scale,
+            "a finite number other than 0",
+        );
+        let finite = self.mean.iter().all(|mean| mean.is_finite());
+        rules.require(
+            finite,
+            &format!("{path}.mean"),
+            format!("{:?}", self.mean),
+            "finite numbers",
+        );
+        let wanted = "finite numbers other than 0, since values are divided by them";
+        rules.require(
+            self.std.iter().all(divides),
+            &format!("{path}.std"),
+            format!("{:?}", self.std),
+            wanted,
+        );
+    }
+}
+
 impl CameraSpec {
     /// Reads it; what is wrong with it is in the reader afterwards.
     pub(crate) fn read(r: &mut Reader, node: &Node) -> Option<Self> {
@@ -150,7 +206,9 @@ impl CameraSpec {
         let classes = r.needed(&f, "classes", "classes: [\"car\", \"person\"]", Classes::read);
         let network = r.needed(&f, "network", "network: \"camera.onnx\"", Reader::text);
         let input = "input: (tensor: \"images\", width: 640, height: 640)";
-        let input = r.needed(&f, "input", input, InputSpec::read);
+        let input = r.needed(&f, "input", input, |r, node, field| {
+            InputSpec::read(r, node, field, true)
+        });
         let head = r.needed(
             &f,
             "head",
@@ -178,22 +236,12 @@ impl CameraSpec {
     pub(crate) fn build(self, engines: Vec<NetworkSource>, spec_name: &str) -> Detector {
         let geometry = self.geometry();
         let classes = self.classes.names();
-        let input = self.input;
-        let format = InputFormat {
-            tensor: input.tensor,
-            size: [input.width, input.height],
-            layout: input.layout,
-            colour: input.colour,
-            fit: input.fit,
-            scale: input.scale,
-            mean: input.mean,
-            std: input.std,
-            element: input.element,
-        };
+        let format = self.input.format();
         Detector {
             reach: None,
             name: self.name.unwrap_or_else(|| spec_name.to_owned()),
             input: ContentKind::Image,
+            cameras: 0,
             classes,
             program: Program {
                 engines,
@@ -234,38 +282,13 @@ impl CameraSpec {
         let named = |name: &str| !name.trim().is_empty();
         rules.require(named(&self.network), "network", "empty", "an ONNX file");
         self.check_classes(rules);
-        let input = &self.input;
         rules.require(
-            named(&input.tensor),
+            named(&self.input.tensor),
             "input.tensor",
             "empty",
             "the name of the network's input",
         );
-        for (path, pixels) in [("input.width", input.width), ("input.height", input.height)] {
-            let ok = (1..=LARGEST_SIDE).contains(&pixels);
-            rules.require(ok, path, pixels, format!("from 1 to {LARGEST_SIDE} pixels"));
-        }
-        let divides = |value: &f32| value.is_finite() && *value != 0.0;
-        rules.require(
-            divides(&input.scale),
-            "input.scale",
-            input.scale,
-            "a finite number other than 0",
-        );
-        let finite = input.mean.iter().all(|mean| mean.is_finite());
-        rules.require(
-            finite,
-            "input.mean",
-            format!("{:?}", input.mean),
-            "finite numbers",
-        );
-        let wanted = "finite numbers other than 0, since values are divided by them";
-        rules.require(
-            input.std.iter().all(divides),
-            "input.std",
-            format!("{:?}", input.std),
-            wanted,
-        );
+        self.input.check("input", rules);
         for (path, value) in [
             ("score_threshold", self.score_threshold),
             ("nms.iou", self.nms.iou),

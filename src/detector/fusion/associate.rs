@@ -1,4 +1,4 @@
-//! Which boxes of a camera and of a LiDAR are of one object, and what comes of each: plain functions over boxes.
+//! Which boxes of cameras and of a LiDAR are of one object, and what comes of each: plain functions over boxes.
 
 use crate::detector::camera::nms::iou;
 use crate::detector::{Box2d, Detection, Place};
@@ -21,12 +21,23 @@ struct Candidate {
     iou: f32,
 }
 
-/// Association with its memory, which is used again.
+/// What images say of an object of the LiDAR.
+#[derive(Clone, Copy, Debug)]
+struct Joined {
+    /// That all of them are wrong.
+    wrong: f32,
+    /// The best score of an image, and its class.
+    best: Option<(f32, u16)>,
+}
+
+/// Association with its memory, which is used again. [`begin`](Association::begin) a set, say what each
+/// [`camera`](Association::camera) has seen, and [`end`](Association::end) it.
 #[derive(Debug, Default)]
 pub struct Association {
     candidates: Vec<Candidate>,
     of_camera: Vec<bool>,
     of_lidar: Vec<bool>,
+    joined: Vec<Joined>,
 }
 
 /// The score of an object that two detectors found independently: that not both are wrong.
@@ -35,10 +46,20 @@ pub fn joint(a: f32, b: f32) -> f32 {
 }
 
 impl Association {
-    /// Puts both detectors' boxes into `fused`, best score first. Boxes of one object become one: the LiDAR's, which is in space, with
-    /// the joint score. Those that only one of them found stay as they are, the camera's in the image. Both lists have the classes of
-    /// the fusion.
-    pub fn run(
+    /// A set in which the LiDAR found so many boxes.
+    pub fn begin(&mut self, lidar: usize, fused: &mut Vec<Detection>) {
+        fused.clear();
+        self.joined.clear();
+        let unseen = Joined {
+            wrong: 1.0,
+            best: None,
+        };
+        self.joined.resize(lidar, unseen);
+    }
+
+    /// Joins what a camera has seen to the LiDAR's boxes that lie in its image, each with one at most. What it alone has seen goes to
+    /// `fused`. Both lists have the classes of the fusion.
+    pub fn camera(
         &mut self,
         way: Associate,
         camera: &[Detection],
@@ -82,9 +103,9 @@ impl Association {
             flags.clear();
             flags.resize(length, false);
         }
-        fused.clear();
         for pair in &self.candidates {
-            let (Some(seen), Some(found)) = (camera.get(pair.camera), lidar.get(pair.lidar)) else {
+            let (Some(seen), Some(joined)) = (camera.get(pair.camera), self.joined.get_mut(pair.lidar))
+            else {
                 continue;
             };
             let (Some(of_camera), Some(of_lidar)) = (
@@ -97,20 +118,31 @@ impl Association {
                 continue;
             }
             (*of_camera, *of_lidar) = (true, true);
-            fused.push(Detection {
-                // The image tells classes apart better.
-                class: seen.class,
-                score: joint(seen.score, found.score),
-                place: found.place,
-                velocity: found.velocity,
-            });
+            joined.wrong *= 1.0 - seen.score.clamp(0.0, 1.0);
+            if joined.best.is_none_or(|(score, _)| seen.score > score) {
+                joined.best = Some((seen.score, seen.class));
+            }
         }
-        let alone = |all: &[Detection], used: &[bool], fused: &mut Vec<Detection>| {
-            let left = all.iter().zip(used).filter(|(_, used)| !**used);
-            fused.extend(left.map(|(of, _)| *of));
-        };
-        alone(camera, &self.of_camera, fused);
-        alone(lidar, &self.of_lidar, fused);
+        let left = camera.iter().zip(&self.of_camera).filter(|(_, used)| !**used);
+        fused.extend(left.map(|(of, _)| *of));
+    }
+
+    /// Adds the LiDAR's boxes, best score first of all. One that cameras have seen too has the joint score, and the class of the image
+    /// that is surest: images tell classes apart better. However many have seen it, it is one object.
+    pub fn end(&mut self, lidar: &[Detection], fused: &mut Vec<Detection>) {
+        fused.extend(
+            lidar
+                .iter()
+                .zip(&self.joined)
+                .map(|(of, joined)| match joined.best {
+                    Some((_, class)) => Detection {
+                        class,
+                        score: joint(of.score, 1.0 - joined.wrong),
+                        ..*of
+                    },
+                    None => *of,
+                }),
+        );
         fused.sort_unstable_by(|a, b| b.score.total_cmp(&a.score));
     }
 }

@@ -32,7 +32,10 @@ fn projected(all: &[[f32; 4]]) -> Vec<Projected> {
 
 fn fused(way: Associate, camera: &[Detection], lidar: &[Detection], at: &[[f32; 4]]) -> Vec<Detection> {
     let mut all = vec![seen(9, 1.0, [0.0; 4])];
-    Association::default().run(way, camera, lidar, &projected(at), &mut all);
+    let mut association = Association::default();
+    association.begin(lidar.len(), &mut all);
+    association.camera(way, camera, lidar, &projected(at), &mut all);
+    association.end(lidar, &mut all);
     all
 }
 
@@ -67,6 +70,30 @@ fn one_object_has_the_place_of_the_lidar_the_class_of_the_camera_and_the_joint_s
         (all[1].class, all[1].place, all[1].velocity),
         (1, lidar[0].place, Some([7.0, 0.0]))
     );
+}
+
+#[test]
+fn an_object_in_two_images_is_one_with_the_class_of_the_surer() {
+    let lidar = [found(1, 0.5, 7.0), found(1, 0.8, 30.0)];
+    let at = projected(&[[0.0, 0.0, 10.0, 10.0]]);
+    let any = Associate::Greedy {
+        iou: 0.3,
+        same_class: false,
+    };
+    let (mut association, mut all) = (Association::default(), Vec::new());
+    for _ in 0..2 {
+        association.begin(lidar.len(), &mut all);
+        for seen in [
+            seen(2, 0.6, [1.0, 0.0, 11.0, 10.0]),
+            seen(3, 0.5, [0.0, 1.0, 10.0, 11.0]),
+        ] {
+            association.camera(any, &[seen], &lidar, &at, &mut all);
+        }
+        association.end(&lidar, &mut all);
+        // One of the two is wrong with 0.4, the other with 0.5, the LiDAR with 0.5.
+        assert_eq!((all.len(), all[0].class, all[1]), (2, 2, lidar[1]), "{all:?}");
+        assert!((all[0].score - 0.9).abs() < 1e-6, "{all:?}");
+    }
 }
 
 #[test]

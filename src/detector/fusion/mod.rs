@@ -2,22 +2,26 @@
 //!
 //! Its program has the networks of both, one after the other, over one set of tensors. So every backend runs it as it runs any other
 //! detector: on a GPU the inputs of both go there together, both execute, and both outputs come back together. Preprocessing gives each
-//! its own frame of the set. Postprocessing has each find its boxes, lays those of the LiDAR into the image
-//! ([`Sight::around`](crate::source::context::Sight::around)), and joins what is of one object ([`associate`]).
+//! its own frames of the set; of several cameras the one network gets all images ([`cameras`]). Postprocessing has each find its boxes,
+//! lays those of the LiDAR into each image ([`Sight::around`](crate::source::context::Sight::around)), and joins what is of one object
+//! ([`associate`]).
 
 pub mod associate;
+mod cameras;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use super::{Carry, Detection, Detector, DetectorError, Place, Postprocess, Preprocess};
-use crate::backend::{NetworkSource, Program, Step};
+use super::camera::Fit;
+use super::{Carry, Detection, Detector, DetectorError, Place, Postprocess, Preprocess, Seen};
+use crate::backend::{NetworkSource, NotBatched, Program};
 use crate::engine::network;
 use crate::scenario::Associate;
 use crate::source::context::Sight;
+use crate::source::synchronised::SensorSet;
 use crate::source::{Content, ContentKind, Frame};
-use crate::tensor::TensorSet;
+use crate::tensor::{TensorError, TensorSet};
 use associate::{Association, Projected};
+use cameras::{Views, for_cameras};
 
 /// Why two detectors are no fusion.
 #[derive(Debug, thiserror::Error)]
@@ -52,13 +56,33 @@ pub enum NoFusion {
         /// How many there may be.
         most: usize,
     },
+    /// The camera's network takes another number of images at once.
+    #[error(
+        "{network} was exported for a fixed batch of {fixed} (its input `{input}`), and the source has {cameras} cameras; export it with a dynamic first dimension, with {cameras}, or with 1, which executes once for each camera"
+    )]
+    OtherBatch {
+        /// Its name.
+        network: String,
+        /// The input that says so.
+        input: String,
+        /// The number of images in the file.
+        fixed: usize,
+        /// The number of cameras.
+        cameras: usize,
+    },
+    /// The camera's network cannot be given several images.
+    #[error("the camera's detector cannot take the images of several cameras: {0}")]
+    Cameras(Box<NotBatched>),
+    /// There is no memory for the tensors of a camera.
+    #[error(transparent)]
+    Memory(Box<TensorError>),
 }
 
-/// Makes one detector of two.
+/// Makes one detector of two, for sets with images of so many cameras.
 ///
 /// # Errors
-/// [`NoFusion`]: other inputs, equal names of tensors.
-pub fn fuse(camera: Detector, lidar: Detector, way: Associate) -> Result<Detector, NoFusion> {
+/// [`NoFusion`]: other inputs, equal names of tensors, a network that does not take so many images.
+pub fn fuse(camera: Detector, cameras: usize, lidar: Detector, way: Associate) -> Result<Detector, NoFusion> {
     let wanted = [
         ("camera", &camera, ContentKind::Image),
         ("lidar", &lidar, ContentKind::Points),
@@ -93,18 +117,26 @@ pub fn fuse(camera: Detector, lidar: Detector, way: Associate) -> Result<Detecto
             most: usize::from(u16::MAX),
         });
     };
+    let cameras = cameras.max(1);
+    let (of_cameras, [inputs, outputs]) = for_cameras(camera.program, cameras)?;
     Ok(Detector {
         name: format!("{} + {}", camera.name, lidar.name),
         input: ContentKind::Set,
+        cameras,
         classes,
         reach: lidar.reach,
-        program: one_after_the_other(camera.program, lidar.program),
+        program: one_after_the_other(of_cameras, lidar.program),
         preprocess: Box::new(BothInputs {
             camera: camera.preprocess,
+            cameras,
+            views: inputs,
             lidar: lidar.preprocess,
         }),
         postprocess: Box::new(Fused {
             camera: camera.postprocess,
+            cameras,
+            views: outputs,
+            carry: Carry::default(),
             lidar: lidar.postprocess,
             of_lidar,
             way,
@@ -124,26 +156,30 @@ fn tensors(program: &Program) -> BTreeSet<String> {
         .map(|tensor| tensor.name.clone())
         .collect();
     for engine in &program.engines {
-        // What cannot be read is told when it is loaded.
-        let facts = match engine {
-            NetworkSource::File(path) => network::read(path).ok(),
-            NetworkSource::Embedded { bytes, .. } => network::facts(bytes).ok(),
-        };
-        if let Some(facts) = facts {
-            let all = facts.inputs.iter().chain(&facts.outputs);
-            names.extend(all.map(|tensor| tensor.name.clone()));
-        }
+        names.extend(
+            [true, false]
+                .into_iter()
+                .flat_map(|inputs| names_of(engine, inputs)),
+        );
     }
     names
+}
+
+/// The names of a network's inputs, or of its outputs. What cannot be read is told when it is loaded.
+fn names_of(engine: &NetworkSource, inputs: bool) -> Vec<String> {
+    let facts = match engine {
+        NetworkSource::File(path) => network::read(path).ok(),
+        NetworkSource::Embedded { bytes, .. } => network::facts(bytes).ok(),
+    };
+    let ports = facts.map(|facts| if inputs { facts.inputs } else { facts.outputs });
+    let ports = ports.into_iter().flatten();
+    ports.map(|port| port.name).collect()
 }
 
 /// Both programs as one.
 fn one_after_the_other(first: Program, second: Program) -> Program {
     let before = first.engines.len();
-    let moved = second.steps.into_iter().map(|step| match step {
-        Step::Engine(place) => Step::Engine(place + before),
-        host => host,
-    });
+    let moved = second.steps.into_iter().map(|step| step.moved(before));
     Program {
         steps: first.steps.into_iter().chain(moved).collect(),
         engines: [first.engines, second.engines].concat(),
@@ -153,9 +189,11 @@ fn one_after_the_other(first: Program, second: Program) -> Program {
     }
 }
 
-/// Gives each detector its own frame of a set.
+/// Gives each detector its own frames of a set.
 struct BothInputs {
     camera: Box<dyn Preprocess>,
+    cameras: usize,
+    views: Views,
     lidar: Box<dyn Preprocess>,
 }
 
@@ -166,14 +204,16 @@ impl Preprocess for BothInputs {
         inputs: &mut TensorSet,
         carry: &mut Carry,
     ) -> Result<u32, DetectorError> {
-        let Content::Set(set) = frame.content() else {
-            return Err(DetectorError::WrongContent {
-                wanted: ContentKind::Set,
-                found: frame.content().kind(),
+        let set = set_of(frame, self.cameras)?;
+        carry.images.clear();
+        for (camera, image) in set.cameras.iter().enumerate() {
+            self.views.make(camera, &mut *self.camera, image, inputs, carry)?;
+            carry.images.push(Seen {
+                fit: carry.fit,
+                context: image.context.clone(),
             });
-        };
-        self.camera.run(&set.camera, inputs, carry)?;
-        carry.set = set.contexts().map(|of| of.map(Arc::clone));
+        }
+        carry.lidar.clone_from(&set.lidar.context);
         // How many points entered: the images of one camera have one size.
         self.lidar.run(&set.lidar, inputs, carry)
     }
@@ -183,9 +223,33 @@ impl Preprocess for BothInputs {
     }
 }
 
-/// Puts the boxes of both together.
+/// The set that a frame is, of so many cameras.
+pub(super) fn set_of(frame: &Frame, cameras: usize) -> Result<&SensorSet, DetectorError> {
+    let Content::Set(set) = frame.content() else {
+        return Err(DetectorError::WrongContent {
+            wanted: ContentKind::Set,
+            found: frame.content().kind(),
+        });
+    };
+    if set.cameras.len() != cameras {
+        return Err(DetectorError::BadFrame {
+            index: frame.index,
+            problem: format!(
+                "the set has images of {} cameras, and the detector takes those of {cameras}",
+                set.cameras.len()
+            ),
+        });
+    }
+    Ok(set)
+}
+
+/// Puts the boxes of all together.
 struct Fused {
     camera: Box<dyn Postprocess>,
+    cameras: usize,
+    views: Views,
+    /// What the camera's detector is told of the image in hand.
+    carry: Carry,
     lidar: Box<dyn Postprocess>,
     /// The fusion's class for each of the LiDAR's.
     of_lidar: Vec<u16>,
@@ -203,26 +267,41 @@ impl Postprocess for Fused {
         carry: &Carry,
         found: &mut Vec<Detection>,
     ) -> Result<(), DetectorError> {
-        self.camera.run(outputs, carry, &mut self.seen)?;
         self.lidar.run(outputs, carry, &mut self.found)?;
-        self.projected.clear();
-        let sight = carry.set.as_ref();
-        let sight = sight.and_then(|[camera, lidar]| Sight::of(lidar, camera));
-        for (number, of) in self.found.iter_mut().enumerate() {
+        for of in &mut self.found {
             if let Some(class) = self.of_lidar.get(usize::from(of.class)) {
                 of.class = *class;
             }
-            let in_image = match (&of.place, &sight) {
-                (Place::Space(place), Some(sight)) => sight.around(place),
-                _ => None,
-            };
-            // What lies outside of the image no detector of images could have found.
-            if let Some(place) = in_image.and_then(|whole| carry.fit.clip(whole)) {
-                self.projected.push(Projected { number, place });
-            }
         }
-        self.association
-            .run(self.way, &self.seen, &self.found, &self.projected, found);
+        self.association.begin(self.found.len(), found);
+        for number in 0..self.cameras {
+            let image = carry.images.get(number);
+            let fit = image.map_or_else(Fit::default, |image| image.fit);
+            self.carry.fit = fit;
+            let own = self.views.outputs(number, outputs)?;
+            self.camera.run(own, &self.carry, &mut self.seen)?;
+            // A source has no more cameras than this can tell (`scenario`).
+            let camera = u8::try_from(number).unwrap_or(u8::MAX);
+            self.seen.iter_mut().for_each(|of| of.camera = camera);
+            let context = image.and_then(|image| image.context.as_ref());
+            let sight = context
+                .zip(carry.lidar.as_ref())
+                .and_then(|(camera, lidar)| Sight::of(lidar, camera));
+            self.projected.clear();
+            for (number, of) in self.found.iter().enumerate() {
+                let in_image = match (&of.place, &sight) {
+                    (Place::Space(place), Some(sight)) => sight.around(place),
+                    _ => None,
+                };
+                // What lies outside of the image no detector of images could have found.
+                if let Some(place) = in_image.and_then(|whole| fit.clip(whole)) {
+                    self.projected.push(Projected { number, place });
+                }
+            }
+            self.association
+                .camera(self.way, &self.seen, &self.found, &self.projected, found);
+        }
+        self.association.end(&self.found, found);
         Ok(())
     }
 }

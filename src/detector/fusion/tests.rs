@@ -1,4 +1,5 @@
 use super::*;
+use crate::backend::Step;
 
 #[test]
 fn the_wrong_way_round_and_equal_tensors_are_refused() {
@@ -6,7 +7,7 @@ fn the_wrong_way_round_and_equal_tensors_are_refused() {
         let reference = crate::scenario::DetectorRef::Builtin(name.to_owned());
         crate::commands::opening::detector(&reference).unwrap()
     };
-    let said = |camera: &str, lidar: &str| match fuse(of(camera), of(lidar), Associate::default()) {
+    let said = |camera: &str, lidar: &str| match fuse(of(camera), 1, of(lidar), Associate::default()) {
         Ok(_) => String::new(),
         Err(error) => error.to_string(),
     };
@@ -14,7 +15,7 @@ fn the_wrong_way_round_and_equal_tensors_are_refused() {
     assert!(said("lidar", "camera").contains("the wrong way round"));
     let mut same = of("lidar");
     same.program.host_tensors[0].name = of("camera").program.host_tensors[0].name.clone();
-    let error = match fuse(of("camera"), same, Associate::default()) {
+    let error = match fuse(of("camera"), 1, same, Associate::default()) {
         Ok(_) => String::new(),
         Err(error) => error.to_string(),
     };
@@ -34,14 +35,14 @@ fn networks_and_classes_of_both_are_in_one_detector() {
     let engines = camera.program.engines.len() + lidar.program.engines.len();
     let steps = camera.program.steps.len() + lidar.program.steps.len();
     let known: BTreeSet<String> = camera.classes.iter().chain(&lidar.classes).cloned().collect();
-    let fused = fuse(camera, lidar, Associate::default()).unwrap();
+    let fused = fuse(camera, 1, lidar, Associate::default()).unwrap();
     assert_eq!(
         (fused.program.engines.len(), fused.program.steps.len()),
         (engines, steps)
     );
     let last = fused.program.steps.iter().filter_map(|step| match step {
         Step::Engine(place) => Some(*place),
-        Step::Host(_) => None,
+        Step::OfCamera { .. } | Step::Host(_) => None,
     });
     assert!(last.eq(0..engines));
     assert_eq!(fused.classes.iter().cloned().collect::<BTreeSet<_>>(), known);

@@ -280,6 +280,7 @@ impl Postprocess for HeatmapDecode {
                         score: candidate.score,
                         place: Place::Space(candidate.at),
                         velocity: velocities.get(index).copied().flatten(),
+                        camera: 0,
                     });
                 });
         }

@@ -6,6 +6,7 @@
 
 pub mod anchors;
 pub mod angle;
+pub mod cameras;
 pub mod columns;
 pub mod encode;
 pub mod grid;

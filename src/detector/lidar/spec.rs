@@ -20,12 +20,16 @@
 //!     score_threshold: 0.4, nms: (iou: 0.1, before: 1000, after: 300),
 //! )
 //! ```
-//! In place of `encoder`, `scatter` and `backbone`, one network may do it all: `whole: (network: …, input: …)`.
+//! In place of `encoder`, `scatter` and `backbone`, one network may do it all: `whole: (network: …, input: …)`. It may take images and
+//! calibration of `cameras` as well.
 //! `read` has how each field is written; every problem of a spec is reported at once.
 
 mod build;
+mod cameras;
 mod problems;
 mod read;
+
+pub use cameras::CamerasSpec;
 
 use super::columns::{CellColumn, PointColumn};
 
@@ -60,6 +64,8 @@ pub struct LidarSpec {
     pub backbone: Option<BackboneSpec>,
     /// One network that does it all.
     pub whole: Option<WholeSpec>,
+    /// What that takes of cameras: its frames are sets of images and a sweep.
+    pub cameras: Option<CamerasSpec>,
     /// How the outputs are read.
     pub head: HeadSpec,
     /// Least score that is reported, in 0..1.

@@ -21,7 +21,7 @@ impl Chosen {
     fn of(detector: Option<DetectorRef>) -> Self {
         let is_bare = |reference: &DetectorRef| match reference {
             DetectorRef::File(path) => is_bare_spec(path),
-            DetectorRef::Builtin(_) | DetectorRef::Fusion(_) => false,
+            DetectorRef::Builtin(_) | DetectorRef::Fusion(_) | DetectorRef::Whole(_) => false,
         };
         Chosen {
             needs_no_source: detector.as_ref().is_some_and(is_bare),

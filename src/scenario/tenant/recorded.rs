@@ -7,13 +7,21 @@ use crate::scenario::recorded::{RecordedFile, WhatFile};
 use crate::scenario::rules::require;
 use crate::scenario::{
     BagSpec, KittiLayout, KittiSpec, MAX_MEGAPIXELS, MAX_POINTS, NuScenesSpec, RecordingSpec, Sensor,
-    SetSpec, SourceSpec, StampOf,
+    SourceSpec, StampOf,
 };
 use crate::units::Nanos;
 use crate::written::{Read, Reader, Spot};
 
 /// The most sweeps of a frame: three seconds of a LiDAR.
 const MOST_SWEEPS: u32 = 64;
+
+/// As it is written.
+pub(super) fn sensor_name(sensor: &Sensor) -> &str {
+    match sensor {
+        Sensor::Camera => "Camera",
+        Sensor::Lidar => "Lidar",
+    }
+}
 
 impl One<'_> {
     /// A recording as it is read.
@@ -66,7 +74,13 @@ impl One<'_> {
                         common,
                     })
                 };
-                self.in_sets(sensors, of, |sensor| Some(sensor.starts_with("CAM")), r)
+                self.in_sets(
+                    sensors,
+                    of,
+                    |sensor| Some(sensor.starts_with("CAM")),
+                    String::as_str,
+                    r,
+                )
             }
             WhatFile::Kitti {
                 layout,
@@ -97,7 +111,13 @@ impl One<'_> {
                         common,
                     })
                 };
-                self.in_sets(sensors, of, |sensor| Some(*sensor == Sensor::Camera), r)
+                self.in_sets(
+                    sensors,
+                    of,
+                    |sensor| Some(*sensor == Sensor::Camera),
+                    sensor_name,
+                    r,
+                )
             }
             WhatFile::Bag { topics, from, to, by } => {
                 if let (Some(to), from) = (to.given(), from.or(Nanos::ZERO))
@@ -121,38 +141,9 @@ impl One<'_> {
                     })
                 };
                 // Which topic is which shows when the bag is opened.
-                self.in_sets(topics, of, |_| None, r)
+                self.in_sets(topics, of, |_| None, String::as_str, r)
             }
         }
-    }
-
-    /// One sensor's frames; or those of two in sets, the camera's and the LiDAR's, whose order is the file's where nobody knows which
-    /// is which.
-    pub(super) fn in_sets<T>(
-        &self,
-        sensors: &[Spot<T>],
-        of: impl Fn(&Spot<T>) -> SourceSpec,
-        is_camera: impl Fn(&T) -> Option<bool>,
-        r: &mut Reader,
-    ) -> SourceSpec {
-        let [first, second] = sensors else {
-            return sensors.first().map_or(SourceSpec::Empty, of);
-        };
-        let (camera, lidar) = match (is_camera(&first.value), is_camera(&second.value)) {
-            (Some(false), Some(true)) => (second, first),
-            (Some(true), Some(false)) | (None, _) | (_, None) => (first, second),
-            _ => {
-                let why = "a set is of one camera and one LiDAR";
-                self.contradiction(r, &second.place, "source", why, "name one of each");
-                (first, second)
-            }
-        };
-        SourceSpec::Synchronised(SetSpec {
-            camera: Box::new(of(camera)),
-            lidar: Box::new(of(lidar)),
-            tolerance: self.tolerance(r),
-            queue: self.set_queue(r),
-        })
     }
 
     fn recording(

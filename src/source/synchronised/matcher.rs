@@ -1,30 +1,20 @@
-//! Which frames of several sensors make a set: a queue a sensor and a tolerance, as ROS's approximate-time filter has them.
+//! Which frames of several sensors make a set: a queue a sensor and a tolerance, as ROS's approximate-time filters have them.
 //!
-//! Frames are looked at in the order in which they came, so that no set knows of a frame that has not come yet. When one comes, it is
-//! held against those that wait in the other queues; of all sets that it completes within the tolerance, the one with the least spread
-//! is made. Its frames leave their queues, and those in front of them as well, so that sets go forward in every sensor. (The Python
-//! filter of ROS keeps these; the C++ filter drops them, and so do we.)
+//! Frames are looked at in the order in which they came, so that no set knows of a frame that has not come yet. By the rule `Nearest`,
+//! when one comes, it is held against those that wait in the other queues; of all sets that it completes within the tolerance, the one
+//! with the least spread is made. Its frames leave their queues, and those in front of them as well, so that sets go forward in every
+//! sensor. (The Python filter of ROS keeps these; the C++ filter drops them, and so do we.) The rule `Pivot` is in [`super::pivot`].
 //!
 //! A frame without a set is one of two things. A faster sensor has more frames than there are sets: those are *surplus*. Else a sensor
 //! that should have had a frame had none, and the set *stayed incomplete*.
 
 use std::collections::VecDeque;
 
+use super::pivot::Pivot;
+use super::set::Set;
+use crate::scenario::SetRule;
 use crate::source::timeline::FrameTime;
 use crate::units::Nanos;
-
-/// A complete set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Set {
-    /// The frame of each sensor, by its number in the sensor's own frames.
-    pub frames: Vec<usize>,
-    /// When its first frame came.
-    pub opened: Nanos,
-    /// When its last frame came.
-    pub complete: Nanos,
-    /// From its earliest capture to its latest.
-    pub skew: Nanos,
-}
 
 /// What became of the frames of several sensors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,8 +27,19 @@ pub struct Matched {
     pub surplus: usize,
 }
 
-/// Makes sets of the frames of several sensors, whose captures lie within `tolerance`. A queue holds at most `queue` frames.
-pub fn matched(sensors: &[&[FrameTime]], tolerance: Nanos, queue: usize) -> Matched {
+/// What makes sets of several sensors.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// How far apart the captures of a set may lie.
+    pub tolerance: Nanos,
+    /// How many frames of a sensor wait for a partner.
+    pub queue: usize,
+    /// Which of several sets is made, and when.
+    pub rule: SetRule,
+}
+
+/// Makes sets of the frames of several sensors.
+pub fn matched(sensors: &[&[FrameTime]], rules: Rules) -> Matched {
     let mut coming: Vec<(Nanos, usize, usize)> = sensors
         .iter()
         .enumerate()
@@ -48,37 +49,54 @@ pub fn matched(sensors: &[&[FrameTime]], tolerance: Nanos, queue: usize) -> Matc
         })
         .collect();
     coming.sort_unstable();
-    let mut queues: Vec<VecDeque<usize>> = vec![VecDeque::new(); sensors.len()];
-    let mut used: Vec<Vec<bool>> = sensors.iter().map(|frames| vec![false; frames.len()]).collect();
-    let mut sets = Vec::new();
-    for (_, sensor, number) in coming {
-        let Some(own) = queues.get_mut(sensor) else {
-            continue;
-        };
-        own.push_back(number);
-        if own.len() > queue.max(1) {
-            own.pop_front();
+    let sets = match rules.rule {
+        SetRule::Nearest => nearest(sensors, &coming, rules),
+        SetRule::Pivot => {
+            let mut filter = Pivot::new(sensors, rules.tolerance, rules.queue);
+            for (at, sensor, number) in coming {
+                filter.came(at, sensor, number);
+            }
+            filter.finish()
         }
-        let Some(set) = completed(sensors, &queues, (sensor, number), tolerance) else {
-            continue;
-        };
-        for (place, &number) in set.frames.iter().enumerate() {
-            if let Some(flag) = used.get_mut(place).and_then(|of| of.get_mut(number)) {
+    };
+    let mut used: Vec<Vec<bool>> = sensors.iter().map(|frames| vec![false; frames.len()]).collect();
+    for set in &sets {
+        for (flags, &number) in used.iter_mut().zip(&set.frames) {
+            if let Some(flag) = flags.get_mut(number) {
                 *flag = true;
             }
-            if let Some(queue) = queues.get_mut(place) {
-                let at = queue.iter().position(|waiting| *waiting == number);
-                queue.drain(..at.map_or(0, |at| at + 1));
-            }
         }
-        sets.push(set);
     }
-    let (incomplete, surplus) = alone(sensors, &used, &sets, tolerance);
+    let (incomplete, surplus) = alone(sensors, &used, &sets, rules.tolerance);
     Matched {
         sets,
         incomplete,
         surplus,
     }
+}
+
+/// By the nearest of what waits.
+fn nearest(sensors: &[&[FrameTime]], coming: &[(Nanos, usize, usize)], rules: Rules) -> Vec<Set> {
+    let mut queues: Vec<VecDeque<usize>> = vec![VecDeque::new(); sensors.len()];
+    let mut sets = Vec::new();
+    for &(_, sensor, number) in coming {
+        let Some(own) = queues.get_mut(sensor) else {
+            continue;
+        };
+        own.push_back(number);
+        if own.len() > rules.queue.max(1) {
+            own.pop_front();
+        }
+        let Some(set) = completed(sensors, &queues, (sensor, number), rules.tolerance) else {
+            continue;
+        };
+        for (queue, number) in queues.iter_mut().zip(&set.frames) {
+            let at = queue.iter().position(|waiting| waiting == number);
+            queue.drain(..at.map_or(0, |at| at + 1));
+        }
+        sets.push(set);
+    }
+    sets
 }
 
 /// The set with the least spread that this frame completes with those that wait, of several the earliest; `None` where there is none within the tolerance.
@@ -113,20 +131,16 @@ fn completed(
         };
         let frames: Option<Vec<usize>> = (0..sensors.len()).map(nearest).collect();
         let Some(frames) = frames else { continue };
-        let times: Vec<FrameTime> = frames
+        let begins = frames
             .iter()
             .enumerate()
             .filter_map(|(place, &number)| time(place, number))
-            .collect();
-        let least = |of: fn(&FrameTime) -> Nanos| times.iter().map(of).min().unwrap_or_default();
-        let most = |of: fn(&FrameTime) -> Nanos| times.iter().map(of).max().unwrap_or_default();
-        let set = Set {
-            frames,
-            opened: least(|frame| frame.came),
-            complete: most(|frame| frame.came),
-            skew: most(|frame| frame.captured) - least(|frame| frame.captured),
+            .map(|frame| frame.captured)
+            .min()
+            .unwrap_or_default();
+        let Some(set) = Set::of(sensors, frames) else {
+            continue;
         };
-        let begins = least(|frame| frame.captured);
         let is_better = |(began, best): &(Nanos, Set)| (set.skew, begins) < (best.skew, *began);
         if best.as_ref().is_none_or(is_better) {
             best = Some((begins, set));
@@ -209,21 +223,28 @@ fn median_gap(sorted: &[Nanos]) -> Option<Nanos> {
     gaps.get(gaps.len() / 2).copied()
 }
 
-/// How near two sensors come to each other at best; `None` without frames of both.
-pub fn nearest(one: &[FrameTime], other: &[FrameTime]) -> Option<Nanos> {
-    let mut sorted: Vec<Nanos> = other.iter().map(|frame| frame.captured).collect();
-    sorted.sort_unstable();
-    let gaps = one.iter().flat_map(|frame| {
-        let next = sorted.partition_point(|at| *at < frame.captured);
-        let beside = [next.checked_sub(1), Some(next)];
-        let at = beside
-            .into_iter()
-            .flatten()
-            .filter_map(|at| sorted.get(at).copied());
-        at.map(|at| Nanos((at - frame.captured).0.abs()))
-            .collect::<Vec<_>>()
-    });
-    gaps.min()
+/// How near one frame of each sensor come to each other at best; `None` where a sensor has none.
+pub fn least_spread(sensors: &[&[FrameTime]]) -> Option<Nanos> {
+    let mut all: Vec<(Nanos, usize)> = sensors
+        .iter()
+        .enumerate()
+        .flat_map(|(sensor, frames)| frames.iter().map(move |frame| (frame.captured, sensor)))
+        .collect();
+    all.sort_unstable();
+    // The latest frame of each sensor so far: the least spread ends with one of them and has the latest of the others.
+    let mut latest: Vec<Option<Nanos>> = vec![None; sensors.len()];
+    let mut least: Option<Nanos> = None;
+    for (at, sensor) in all {
+        if let Some(own) = latest.get_mut(sensor) {
+            *own = Some(at);
+        }
+        let earliest: Option<Nanos> = latest.iter().copied().min().flatten();
+        if let Some(earliest) = earliest {
+            let spread = at - earliest;
+            least = Some(least.map_or(spread, |least| least.min(spread)));
+        }
+    }
+    least
 }
 
 #[cfg(test)]

@@ -12,6 +12,18 @@ fn at_once(ms: impl IntoIterator<Item = i64>) -> Vec<FrameTime> {
     ms.into_iter().map(frame).collect()
 }
 
+fn by_nearest(sensors: &[&[FrameTime]], tolerance: Nanos, queue: usize) -> Matched {
+    let rule = SetRule::Nearest;
+    matched(
+        sensors,
+        Rules {
+            tolerance,
+            queue,
+            rule,
+        },
+    )
+}
+
 fn pairs(of: &Matched) -> Vec<(usize, usize)> {
     of.sets.iter().map(|set| (set.frames[0], set.frames[1])).collect()
 }
@@ -19,7 +31,7 @@ fn pairs(of: &Matched) -> Vec<(usize, usize)> {
 #[test]
 fn a_set_opens_with_its_first_frame_and_is_complete_with_its_last() {
     let (camera, lidar) = (at_once([0, 100, 200]), at_once([20, 95, 230]));
-    let found = matched(&[&camera, &lidar], Nanos(50 * MS), 10);
+    let found = by_nearest(&[&camera, &lidar], Nanos(50 * MS), 10);
     assert_eq!(pairs(&found), [(0, 0), (1, 1), (2, 2)]);
     let times: Vec<(i64, i64, i64)> = found
         .sets
@@ -35,7 +47,7 @@ fn surplus_frames_of_a_faster_sensor_are_no_incomplete_sets() {
     // As nuScenes has it: 12 images and 20 sweeps a second.
     let camera = at_once((0..120).map(|n| n * 1000 / 12));
     let lidar = at_once((0..200).map(|n| n * 50));
-    let found = matched(&[&camera, &lidar], Nanos(50 * MS), 10);
+    let found = by_nearest(&[&camera, &lidar], Nanos(50 * MS), 10);
     assert_eq!(found.sets.len(), 120);
     assert_eq!((found.incomplete.len(), found.surplus), (0, 80));
 }
@@ -44,7 +56,7 @@ fn surplus_frames_of_a_faster_sensor_are_no_incomplete_sets() {
 fn a_sensor_that_misses_frames_leaves_sets_incomplete() {
     let camera = at_once((0..100).filter(|n| n % 4 != 3).map(|n| n * 100));
     let lidar = at_once((0..100).map(|n| n * 100 + 10));
-    let found = matched(&[&camera, &lidar], Nanos(50 * MS), 10);
+    let found = by_nearest(&[&camera, &lidar], Nanos(50 * MS), 10);
     assert_eq!(found.sets.len(), 75);
     // The last one came after the camera's last image, within the tolerance of nothing.
     let times: Vec<i64> = found.incomplete.iter().map(|at| at.0 / MS).collect();
@@ -56,12 +68,15 @@ fn a_sensor_that_misses_frames_leaves_sets_incomplete() {
 fn sensors_that_are_too_far_apart_make_one_incomplete_set_a_period() {
     let camera = at_once((0..50).map(|n| n * 100));
     let lidar = at_once((0..50).map(|n| n * 100 + 40));
-    let found = matched(&[&camera, &lidar], Nanos(20 * MS), 10);
+    let found = by_nearest(&[&camera, &lidar], Nanos(20 * MS), 10);
     assert!(found.sets.is_empty());
     // But for the first image and the last sweep, which are alone in time.
     assert_eq!((found.incomplete.len(), found.surplus), (49, 49));
-    assert_eq!(nearest(&camera, &lidar), Some(Nanos(40 * MS)));
-    assert_eq!(nearest(&camera, &[]), None);
+    assert_eq!(least_spread(&[&camera, &lidar]), Some(Nanos(40 * MS)));
+    assert_eq!(least_spread(&[&camera, &[]]), None);
+    let third = at_once([130]);
+    assert_eq!(least_spread(&[&camera, &lidar, &third]), Some(Nanos(40 * MS)));
+    assert_eq!(least_spread(&[&camera, &third, &third]), Some(Nanos(30 * MS)));
 }
 
 #[test]
@@ -72,19 +87,19 @@ fn a_queue_forgets_what_waited_too_long_for_a_late_sensor() {
         captured: Nanos::ZERO,
         came: Nanos(60 * MS),
     }];
-    let deep = matched(&[&camera, &lidar], Nanos(5 * MS), 10);
+    let deep = by_nearest(&[&camera, &lidar], Nanos(5 * MS), 10);
     assert_eq!(pairs(&deep), [(0, 0)]);
     assert_eq!(
         (deep.sets[0].skew, deep.sets[0].complete),
         (Nanos::ZERO, Nanos(60 * MS))
     );
-    assert!(matched(&[&camera, &lidar], Nanos(5 * MS), 3).sets.is_empty());
+    assert!(by_nearest(&[&camera, &lidar], Nanos(5 * MS), 3).sets.is_empty());
 }
 
 #[test]
 fn three_sensors_make_a_set_when_the_last_has_come() {
     let (front, back, lidar) = (at_once([0, 100]), at_once([30, 130]), at_once([45, 170]));
-    let found = matched(&[&front, &back, &lidar], Nanos(50 * MS), 10);
+    let found = by_nearest(&[&front, &back, &lidar], Nanos(50 * MS), 10);
     assert_eq!(found.sets.len(), 1);
     assert_eq!(found.sets[0].frames, [0, 0, 0]);
     assert_eq!(found.sets[0].skew, Nanos(45 * MS));
@@ -100,14 +115,23 @@ fn of_two_frames_as_near_the_earlier_is_taken() {
         captured: Nanos(116 * MS),
         came: Nanos(140 * MS),
     }];
-    assert_eq!(pairs(&matched(&[&image, &sweeps], Nanos(16 * MS), 10)), [(0, 0)]);
-    assert_eq!(pairs(&matched(&[&sweeps, &image], Nanos(16 * MS), 10)), [(0, 0)]);
+    assert_eq!(
+        pairs(&by_nearest(&[&image, &sweeps], Nanos(16 * MS), 10)),
+        [(0, 0)]
+    );
+    assert_eq!(
+        pairs(&by_nearest(&[&sweeps, &image], Nanos(16 * MS), 10)),
+        [(0, 0)]
+    );
     // The later one came first, and both are within the tolerance.
     let turned = [(132, 133), (100, 135)].map(|(captured, came)| FrameTime {
         captured: Nanos(captured * MS),
         came: Nanos(came * MS),
     });
-    assert_eq!(pairs(&matched(&[&image, &turned], Nanos(32 * MS), 10)), [(0, 1)]);
+    assert_eq!(
+        pairs(&by_nearest(&[&image, &turned], Nanos(32 * MS), 10)),
+        [(0, 1)]
+    );
 }
 
 fn times() -> impl Strategy<Value = Vec<FrameTime>> {
@@ -136,7 +160,7 @@ proptest! {
         queue in 1usize..12,
     ) {
         let sensors: Vec<&[FrameTime]> = sensors.iter().map(Vec::as_slice).collect();
-        let found = matched(&sensors, Nanos(tolerance * MS), queue);
+        let found = by_nearest(&sensors, Nanos(tolerance * MS), queue);
         for set in &found.sets {
             let of = |of: fn(&FrameTime) -> Nanos| -> Vec<Nanos> {
                 set.frames.iter().zip(&sensors).map(|(at, frames)| of(&frames[*at])).collect()
@@ -163,7 +187,7 @@ proptest! {
     #[test]
     fn two_sensors_are_matched_as_the_definition_says(one in times(), other in times(), tolerance in 1i64..150) {
         let sensors: [&[FrameTime]; 2] = [&one, &other];
-        let found = matched(&sensors, Nanos(tolerance * MS), 10);
+        let found = by_nearest(&sensors, Nanos(tolerance * MS), 10);
         prop_assert_eq!(pairs(&found), by_definition(sensors, tolerance * MS));
     }
 }

@@ -1,46 +1,34 @@
-//! A camera and a LiDAR of one recording as one source: each of its frames is a set of both.
+//! Cameras and a LiDAR of one recording as one source: each of its frames is a set of all.
 //!
 //! Which frames belong together is decided when it is opened ([`matcher`]), by the times of the recording; while it runs it only
 //! fetches them. A set is released when its first frame comes and can be fetched when its last one has; the [`Timeline`] knows both,
 //! and those that stay incomplete.
 
 pub mod matcher;
+mod pivot;
+pub mod set;
 
 use std::sync::Arc;
 
-use super::context::{Contexts, FrameContext, Sight};
+use super::context::{Contexts, Sight};
 use super::timeline::{FrameTime, Sets, Timeline};
 use super::{Content, ContentKind, Frame, Recorded, Source, SourceError, SourceInfo, Waits, position_after};
+pub use matcher::Rules;
+
 use crate::units::Nanos;
 
-/// Frames of a camera and of a LiDAR that belong together.
+/// Frames of cameras and of a LiDAR that belong together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SensorSet {
-    /// The camera's.
-    pub camera: Frame,
+    /// The cameras', in the order in which the source names them.
+    pub cameras: Vec<Frame>,
     /// The LiDAR's.
     pub lidar: Frame,
     /// How far apart the captures lie; `None` where the recording has no times.
     pub skew: Option<Nanos>,
 }
 
-impl SensorSet {
-    /// What the source knows of both frames: the image's and the sweep's.
-    pub fn contexts(&self) -> Option<[&Arc<FrameContext>; 2]> {
-        Some([self.camera.context.as_ref()?, self.lidar.context.as_ref()?])
-    }
-}
-
-/// What makes sets of two sensors.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    /// How far apart the captures of a set may lie.
-    pub tolerance: Nanos,
-    /// How many frames of a sensor wait for a partner.
-    pub queue: usize,
-}
-
-/// Why two sensors make no sets.
+/// Why sensors make no sets.
 #[derive(Debug, thiserror::Error)]
 pub enum NoSets {
     /// One of them yields something else.
@@ -53,47 +41,55 @@ pub enum NoSets {
         /// What it has.
         kind: ContentKind,
     },
-    /// They were not on at the same time.
+    /// Two were not on at the same time.
     #[error(
-        "no set can be made: {camera} lasts from {camera_from} to {camera_to} and {lidar} from {lidar_from} to {lidar_to}, never at the same time; choose another scene, or topics that overlap"
+        "no set can be made: {one} lasts from {one_from} to {one_to} and {other} from {other_from} to {other_to}, never at the same time; choose another scene, or topics that overlap"
     )]
     NeverTogether {
-        /// The camera in words.
-        camera: String,
+        /// One of them in words.
+        one: String,
         /// Its first frame.
-        camera_from: Nanos,
+        one_from: Nanos,
         /// Its last.
-        camera_to: Nanos,
-        /// The LiDAR in words.
-        lidar: String,
+        one_to: Nanos,
+        /// The other in words.
+        other: String,
         /// Its first frame.
-        lidar_from: Nanos,
+        other_from: Nanos,
         /// Its last.
-        lidar_to: Nanos,
+        other_to: Nanos,
     },
     /// They were, and never within the tolerance.
     #[error(
-        "no set can be made: frames of {camera} and of {lidar} are at least {nearest} apart, and the fusion's tolerance is {tolerance}; raise it if that is right for the scene"
+        "no set can be made: frames of {sensors} are at least {nearest} apart, and the fusion's tolerance is {tolerance}; raise it if that is right for the scene"
     )]
     TooFarApart {
-        /// The camera in words.
-        camera: String,
-        /// The LiDAR in words.
-        lidar: String,
+        /// The sensors in words.
+        sensors: String,
         /// How near they come.
         nearest: Nanos,
         /// What was allowed.
         tolerance: Nanos,
     },
+    /// They were, and came too late for each other.
+    #[error(
+        "no set can be made: frames of {sensors} are captured within {nearest} of each other, and come so much later that none waits any longer; raise the fusion's `queue`, which is {queue}"
+    )]
+    TooLate {
+        /// The sensors in words.
+        sensors: String,
+        /// How near their captures are.
+        nearest: Nanos,
+        /// How many frames may wait.
+        queue: usize,
+    },
     /// Frames without times belong together by their number, and the numbers differ.
     #[error(
-        "no set can be made: {camera} and {lidar} have no capture times, and not as many frames; use a recording with times"
+        "no set can be made: {sensors} have no capture times, and not as many frames; use a recording with times"
     )]
     Numbers {
-        /// The camera in words.
-        camera: String,
-        /// The LiDAR in words.
-        lidar: String,
+        /// The sensors in words.
+        sensors: String,
     },
     /// One of them has no frames before they come.
     #[error("sets are made of recordings, and {found} has its frames when they come")]
@@ -121,14 +117,15 @@ pub enum NoSets {
     },
 }
 
-/// A set by the numbers of its frames: the image's and the sweep's.
-#[derive(Clone, Copy, Debug)]
-struct Pair {
-    frames: [usize; 2],
+/// A set by the numbers of its frames: the images' and the sweep's.
+#[derive(Clone, Debug)]
+struct Members {
+    cameras: Box<[usize]>,
+    lidar: usize,
     skew: Option<Nanos>,
 }
 
-/// One of the two sensors.
+/// One of the sensors.
 struct Sensor {
     source: Box<dyn Source>,
     /// How many frames it has in a lap.
@@ -139,9 +136,9 @@ struct Sensor {
 
 /// A [`Source`] of sets.
 pub struct Synchronised {
-    camera: Sensor,
+    cameras: Vec<Sensor>,
     lidar: Sensor,
-    pairs: Vec<Pair>,
+    sets: Arc<[Members]>,
     timeline: Option<Timeline>,
     description: String,
     next: usize,
@@ -149,17 +146,17 @@ pub struct Synchronised {
 }
 
 impl Synchronised {
-    /// Sets of these two.
+    /// Sets of an image of each of these cameras and a sweep.
     ///
     /// # Errors
     /// [`NoSets`], within [`SourceError::Recording`].
     pub fn open(
-        camera: Box<dyn Source>,
+        cameras: Vec<Box<dyn Source>>,
         lidar: Box<dyn Source>,
         rules: Rules,
     ) -> Result<Synchronised, SourceError> {
-        let wanted = [(&camera, ContentKind::Image), (&lidar, ContentKind::Points)];
-        for (source, wanted) in wanted {
+        let images = cameras.iter().map(|camera| (camera, ContentKind::Image));
+        for (source, wanted) in images.chain([(&lidar, ContentKind::Points)]) {
             let info = source.info();
             if info.kind != wanted {
                 return Err(none(NoSets::Kind {
@@ -168,36 +165,48 @@ impl Synchronised {
                 }));
             }
         }
-        let words = [camera.info().description, lidar.info().description];
-        let [images, sweeps] = [recorded(&*camera)?, recorded(&*lidar)?];
-        let (lengths, repeats) = ([images.frames, sweeps.frames], sweeps.repeats);
-        let matched = match (camera.timeline(), lidar.timeline()) {
-            (Some(one), Some(other)) => Some(matched(one, other, rules, &words)?),
-            _ => None,
+        // The LiDAR comes last, here and wherever all sensors are in one list.
+        let all: Vec<&dyn Source> = cameras.iter().chain([&lidar]).map(|of| &**of).collect();
+        let words: Vec<String> = all.iter().map(|of| of.info().description).collect();
+        let recorded: Vec<Recorded<'_>> = all.iter().map(|of| recorded(*of)).collect::<Result<_, _>>()?;
+        let lengths: Vec<usize> = recorded.iter().map(|of| of.frames).collect();
+        let repeats = recorded.last().is_some_and(|sweeps| sweeps.repeats);
+        let timelines: Option<Vec<&Timeline>> = all.iter().map(|of| of.timeline()).collect();
+        let matched = match timelines {
+            Some(timelines) => Some(matched(&timelines, rules, &words)?),
+            None => None,
         };
-        let pairs: Vec<Pair> = match &matched {
-            Some((found, _)) => found.sets.iter().filter_map(Pair::of).collect(),
-            None if lengths[0] == lengths[1] => (0..lengths[0]).map(Pair::without_times).collect(),
+        let sets: Vec<Members> = match &matched {
+            Some((found, _)) => found.sets.iter().filter_map(Members::of).collect(),
+            None if lengths.iter().all(|length| Some(length) == lengths.first()) => {
+                let frames = lengths.first().copied().unwrap_or(0);
+                (0..frames)
+                    .map(|number| Members::without_times(number, cameras.len()))
+                    .collect()
+            }
             None => {
-                let [camera, lidar] = words;
-                return Err(none(NoSets::Numbers { camera, lidar }));
+                return Err(none(NoSets::Numbers {
+                    sensors: listed(&words),
+                }));
             }
         };
-        check_calibration(&pairs, [images.contexts, sweeps.contexts], &words)?;
+        let contexts: Vec<&Contexts> = recorded.iter().map(|of| of.contexts).collect();
+        check_calibration(&sets, &contexts, &words)?;
         let told = match &matched {
             Some((found, _)) => format!("; {} stayed incomplete", found.incomplete.len()),
             None => String::new(),
         };
-        let description = format!("{} sets{told}: {}; {}", pairs.len(), words[0], words[1]);
-        let sensor = |source, length: usize| Sensor {
+        let description = format!("{} sets{told}: {}", sets.len(), words.join("; "));
+        let mut lengths = lengths.into_iter();
+        let mut sensor = |source| Sensor {
             source,
-            length: length as u64,
+            length: lengths.next().unwrap_or(0) as u64,
             at: 0,
         };
         Ok(Synchronised {
-            camera: sensor(camera, lengths[0]),
-            lidar: sensor(lidar, lengths[1]),
-            pairs,
+            cameras: cameras.into_iter().map(&mut sensor).collect(),
+            lidar: sensor(lidar),
+            sets: sets.into(),
             timeline: matched.map(|(_, timeline)| timeline),
             description,
             next: 0,
@@ -206,22 +215,30 @@ impl Synchronised {
     }
 }
 
-impl Pair {
-    fn of(set: &matcher::Set) -> Option<Pair> {
-        let [image, sweep] = set.frames[..] else {
-            return None;
-        };
-        Some(Pair {
-            frames: [image, sweep],
+impl Members {
+    fn of(set: &set::Set) -> Option<Members> {
+        let (lidar, cameras) = set.frames.split_last()?;
+        Some(Members {
+            cameras: cameras.into(),
+            lidar: *lidar,
             skew: Some(set.skew),
         })
     }
 
-    fn without_times(number: usize) -> Pair {
-        Pair {
-            frames: [number, number],
+    fn without_times(number: usize, cameras: usize) -> Members {
+        Members {
+            cameras: vec![number; cameras].into(),
+            lidar: number,
             skew: None,
         }
+    }
+}
+
+/// `a`, `b` and of `c`, as the end of "frames of".
+fn listed(words: &[String]) -> String {
+    match words {
+        [first @ .., last] if !first.is_empty() => format!("{} and of {last}", first.join(", of ")),
+        other => other.concat(),
     }
 }
 
@@ -234,53 +251,50 @@ fn recorded(source: &dyn Source) -> Result<Recorded<'_>, SourceError> {
 
 /// Which frames belong together by their times, and when the sets come.
 fn matched(
-    images: &Timeline,
-    sweeps: &Timeline,
+    timelines: &[&Timeline],
     rules: Rules,
-    words: &[String; 2],
+    words: &[String],
 ) -> Result<(matcher::Matched, Timeline), SourceError> {
-    let frames = [images.frames(), sweeps.frames()];
-    let found = matcher::matched(&frames, rules.tolerance, rules.queue);
+    let frames: Vec<&[FrameTime]> = timelines.iter().map(|of| of.frames()).collect();
+    let found = matcher::matched(&frames, rules);
     if found.sets.is_empty() {
-        return Err(none(why_none(
-            words.clone(),
-            frames[0],
-            frames[1],
-            rules.tolerance,
-        )));
+        return Err(none(why_none(words, &frames, rules)));
     }
-    let lap = images.lap().max(sweeps.lap());
-    let line = timeline(&found, frames[1], lap, rules.tolerance);
+    let lap = timelines.iter().map(|of| of.lap()).max().unwrap_or_default();
+    let sweeps = frames.last().copied().unwrap_or_default();
+    let line = timeline(&found, sweeps, lap, rules.tolerance);
     Ok((found, line))
 }
 
-/// Refuses sensors of which no set tells how its sweep lies in its image, and says how many sets do not.
-fn check_calibration(pairs: &[Pair], of: [&Contexts; 2], words: &[String; 2]) -> Result<(), SourceError> {
-    let contexts = |pair: &Pair| {
-        let [image, sweep] = pair.frames;
-        (of[0].of(image), of[1].of(sweep))
+/// Refuses a camera of which no set tells how its sweep lies in its image, and says how many sets do not. The LiDAR is the last.
+fn check_calibration(sets: &[Members], of: &[&Contexts], words: &[String]) -> Result<(), SourceError> {
+    let (Some((sweeps, images)), Some((lidar, cameras))) = (of.split_last(), words.split_last()) else {
+        return Ok(());
     };
-    let is_known = |pair: &&Pair| match contexts(pair) {
-        (Some(camera), Some(lidar)) => Sight::of(&lidar, &camera).is_some(),
-        _ => false,
-    };
-    let known = pairs.iter().filter(is_known).count();
-    let [camera, lidar] = words.clone();
-    if known == 0
-        && let Some(first) = pairs.first()
-    {
-        let projects = contexts(first).0.is_some_and(|of| of.projection.is_some());
-        return Err(none(match projects {
-            true => NoSets::NoPlaces { camera, lidar },
-            false => NoSets::NoProjection { camera },
-        }));
-    }
-    if known < pairs.len() {
-        log::warn!(
-            "{camera}; {lidar}: of {} of {} sets it is not known where the sensors were against each other, so their boxes are not put together",
-            pairs.len() - known,
-            pairs.len()
-        );
+    for (place, (images, camera)) in images.iter().zip(cameras).enumerate() {
+        let image = |set: &Members| set.cameras.get(place).and_then(|number| images.of(*number));
+        let is_known = |set: &&Members| match (image(set), sweeps.of(set.lidar)) {
+            (Some(camera), Some(lidar)) => Sight::of(&lidar, &camera).is_some(),
+            _ => false,
+        };
+        let known = sets.iter().filter(is_known).count();
+        let (camera, lidar) = (camera.clone(), lidar.clone());
+        if known == 0
+            && let Some(first) = sets.first()
+        {
+            let projects = image(first).is_some_and(|of| of.projection.is_some());
+            return Err(none(match projects {
+                true => NoSets::NoPlaces { camera, lidar },
+                false => NoSets::NoProjection { camera },
+            }));
+        }
+        if known < sets.len() {
+            log::warn!(
+                "{camera}; {lidar}: of {} of {} sets it is not known where the sensors were against each other, so their boxes are not put together",
+                sets.len() - known,
+                sets.len()
+            );
+        }
     }
     Ok(())
 }
@@ -289,32 +303,42 @@ fn none(why: NoSets) -> SourceError {
     SourceError::Recording(Box::new(why))
 }
 
-fn why_none(words: [String; 2], one: &[FrameTime], other: &[FrameTime], tolerance: Nanos) -> NoSets {
-    let span = |frames: &[FrameTime]| {
+fn why_none(words: &[String], sensors: &[&[FrameTime]], rules: Rules) -> NoSets {
+    let span = |frames: &&[FrameTime]| {
         let times = || frames.iter().map(|frame| frame.captured);
-        [
+        (
             times().min().unwrap_or_default(),
             times().max().unwrap_or_default(),
-        ]
+        )
     };
-    let ([camera_from, camera_to], [lidar_from, lidar_to]) = (span(one), span(other));
-    let [camera, lidar] = words;
-    let nearest = matcher::nearest(one, other);
-    if camera_to < lidar_from || lidar_to < camera_from || nearest.is_none() {
-        return NoSets::NeverTogether {
-            camera,
-            camera_from,
-            camera_to,
-            lidar,
-            lidar_from,
-            lidar_to,
-        };
-    }
-    NoSets::TooFarApart {
-        camera,
-        lidar,
-        nearest: nearest.unwrap_or_default(),
-        tolerance,
+    let spans: Vec<(Nanos, Nanos)> = sensors.iter().map(span).collect();
+    let ends_first = spans.iter().enumerate().min_by_key(|(_, (_, to))| *to);
+    let begins_last = spans.iter().enumerate().max_by_key(|(_, (from, _))| *from);
+    let nearest = matcher::least_spread(sensors);
+    let word = |place: usize| words.get(place).cloned().unwrap_or_default();
+    match (ends_first, begins_last, nearest) {
+        (Some((one, &(one_from, one_to))), Some((other, &(other_from, other_to))), nearest)
+            if one_to < other_from || nearest.is_none() =>
+        {
+            NoSets::NeverTogether {
+                one: word(one),
+                one_from,
+                one_to,
+                other: word(other),
+                other_from,
+                other_to,
+            }
+        }
+        (_, _, Some(nearest)) if nearest <= rules.tolerance => NoSets::TooLate {
+            sensors: listed(words),
+            nearest,
+            queue: rules.queue,
+        },
+        _ => NoSets::TooFarApart {
+            sensors: listed(words),
+            nearest: nearest.unwrap_or_default(),
+            tolerance: rules.tolerance,
+        },
     }
 }
 
@@ -323,7 +347,7 @@ fn timeline(found: &matcher::Matched, sweeps: &[FrameTime], lap: Nanos, toleranc
     let times = found.sets.iter().map(|set| FrameTime {
         captured: set
             .frames
-            .get(1)
+            .last()
             .and_then(|number| sweeps.get(*number))
             .map_or(set.opened, |sweep| sweep.captured),
         came: set.opened,
@@ -372,61 +396,75 @@ impl Source for Synchronised {
     fn info(&self) -> SourceInfo {
         SourceInfo {
             kind: ContentKind::Set,
-            frames: (!self.repeats).then_some(self.pairs.len() as u64),
+            frames: (!self.repeats).then_some(self.sets.len() as u64),
             description: self.description.clone(),
         }
     }
 
     fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {
-        if self.next >= self.pairs.len() {
-            if !self.repeats || self.pairs.is_empty() {
+        if self.next >= self.sets.len() {
+            if !self.repeats || self.sets.is_empty() {
                 return Ok(false);
             }
             self.next = 0;
         }
-        let Some(&pair) = self.pairs.get(self.next) else {
+        let sets = Arc::clone(&self.sets);
+        let Some(members) = sets.get(self.next) else {
             return Ok(false);
         };
         // Counted before reading: the next call goes on with the next set, whatever comes of this one.
         self.next += 1;
         let set = set_of(frame);
-        set.skew = pair.skew;
-        let [image, sweep] = pair.frames.map(|number| number as u64);
-        let there = self.camera.fetch(image, &mut set.camera)? && self.lidar.fetch(sweep, &mut set.lidar)?;
+        set.skew = members.skew;
+        set.cameras.resize_with(self.cameras.len(), Frame::default);
+        let images = self.cameras.iter_mut().zip(&mut set.cameras);
+        for ((camera, image), number) in images.zip(&members.cameras) {
+            if !camera.fetch(*number as u64, image)? {
+                return Ok(false);
+            }
+        }
+        let there = self.lidar.fetch(members.lidar as u64, &mut set.lidar)?;
         // A set is known by its sweep, in whose frame its boxes are.
         (frame.index, frame.captured) = match &frame.content {
             Content::Set(set) => (set.lidar.index, set.lidar.captured),
-            _ => (sweep, None),
+            _ => (members.lidar as u64, None),
         };
         Ok(there)
     }
 
     fn decode(&mut self, frame: &mut Frame) -> Result<(), SourceError> {
         let set = set_of(frame);
-        self.camera.source.decode(&mut set.camera)?;
+        for (camera, image) in self.cameras.iter_mut().zip(&mut set.cameras) {
+            camera.source.decode(image)?;
+        }
         self.lidar.source.decode(&mut set.lidar)
     }
 
     fn skip(&mut self, frames: u64) -> Result<(), SourceError> {
-        if !self.pairs.is_empty() {
-            self.next = position_after(self.next, frames, self.pairs.len(), self.repeats);
+        if !self.sets.is_empty() {
+            self.next = position_after(self.next, frames, self.sets.len(), self.repeats);
         }
         Ok(())
     }
 
     fn rewind(&mut self) -> Result<(), SourceError> {
         self.next = 0;
-        self.camera.rewind()?;
+        for camera in &mut self.cameras {
+            camera.rewind()?;
+        }
         self.lidar.rewind()
     }
 
     fn take_waits(&mut self) -> Waits {
-        let (one, other) = (self.camera.source.take_waits(), self.lidar.source.take_waits());
-        Waits {
-            frames: one.frames + other.frames,
-            total: one.total + other.total,
-            longest: one.longest.max(other.longest),
-        }
+        let sensors = self.cameras.iter_mut().chain([&mut self.lidar]);
+        sensors.fold(Waits::default(), |sum, sensor| {
+            let own = sensor.source.take_waits();
+            Waits {
+                frames: sum.frames + own.frames,
+                total: sum.total + own.total,
+                longest: sum.longest.max(own.longest),
+            }
+        })
     }
 
     fn want_rings(&mut self) -> bool {

@@ -1,5 +1,6 @@
 use super::*;
-use crate::scenario::Sensor as Kind;
+use crate::scenario::{Sensor as Kind, SetRule};
+use crate::source::context::FrameContext;
 use crate::source::synthetic::SyntheticSource;
 
 /// Made scenes at 10 Hz for both sensors, with the times of the LiDAR moved.
@@ -51,11 +52,12 @@ fn open(
     repeats: bool,
 ) -> Result<Synchronised, SourceError> {
     Synchronised::open(
-        Moved::of(Kind::Camera, scenes[0], repeats, camera),
+        vec![Moved::of(Kind::Camera, scenes[0], repeats, camera)],
         Moved::of(Kind::Lidar, scenes[1], repeats, lidar),
         Rules {
             tolerance: Nanos::from_millis(50),
             queue: 10,
+            rule: SetRule::Nearest,
         },
     )
 }
@@ -72,11 +74,17 @@ fn numbers(source: &mut Synchronised, count: usize) -> Vec<(u64, u64)> {
             panic!("no set")
         };
         assert_eq!(frame.index, set.lidar.index);
-        assert!(matches!(set.camera.content(), Content::Image(_)));
+        let [image] = &set.cameras[..] else {
+            panic!("one camera")
+        };
+        assert!(matches!(image.content(), Content::Image(_)));
         assert!(matches!(set.lidar.content(), Content::Points(_)));
-        let [camera, lidar] = set.contexts().unwrap();
+        let (camera, lidar) = (
+            image.context.as_ref().unwrap(),
+            set.lidar.context.as_ref().unwrap(),
+        );
         assert!(Sight::of(lidar, camera).is_some());
-        all.push((set.camera.index, set.lidar.index));
+        all.push((image.index, set.lidar.index));
     }
     all
 }
@@ -139,11 +147,12 @@ fn sensors_that_make_no_sets_are_refused_in_a_sentence() {
     );
     assert!(error.contains("raise it"), "{error}");
     let turned = Synchronised::open(
-        Moved::of(Kind::Lidar, 1, true, None),
+        vec![Moved::of(Kind::Lidar, 1, true, None)],
         Moved::of(Kind::Camera, 1, true, None),
         Rules {
             tolerance: Nanos(1),
             queue: 1,
+            rule: SetRule::Nearest,
         },
     );
     let error = turned.err().unwrap().to_string();
@@ -167,8 +176,9 @@ fn known_as_far_as(
     let rules = Rules {
         tolerance: Nanos(1),
         queue: 1,
+        rule: SetRule::Nearest,
     };
-    Synchronised::open(of(Kind::Camera, camera), of(Kind::Lidar, lidar), rules)
+    Synchronised::open(vec![of(Kind::Camera, camera)], of(Kind::Lidar, lidar), rules)
 }
 
 #[test]

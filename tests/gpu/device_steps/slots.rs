@@ -25,11 +25,15 @@ struct Open {
     slot: Box<dyn Slot>,
 }
 
-/// A detector of one spec, or a fusion of two: `camera.ron + lidar.ron`.
+/// A detector of one spec, or a fusion of two: `camera.ron + lidar.ron`, or `2 × camera.ron + lidar.ron`.
 fn load(scene: &Scene, specs: &str) -> Detector {
     let one = |name: &str| spec::load(&scene.path(name)).unwrap();
     match specs.split_once(" + ") {
-        Some((camera, lidar)) => fuse(one(camera), one(lidar), Associate::default()).unwrap(),
+        Some((cameras, lidar)) => {
+            let (count, camera) = cameras.split_once(" × ").unwrap_or(("1", cameras));
+            let count = count.parse().unwrap();
+            fuse(one(camera), count, one(lidar), Associate::default()).unwrap()
+        }
         None => one(specs),
     }
 }
@@ -167,18 +171,44 @@ fn sets_of_two_sensors_come_out_as_from_the_host() {
     on_the_device(
         "gpu::device_steps::slots::sets_of_two_sensors_come_out_as_from_the_host",
         || {
-            let set = |(camera, lidar)| Frame {
-                content: Content::Set(Box::new(SensorSet {
-                    camera,
-                    lidar,
-                    ..SensorSet::default()
-                })),
-                ..Frame::default()
-            };
+            let set = |(camera, lidar)| set(vec![camera], lidar);
             let frames: Vec<Frame> = images().into_iter().zip(sweeps()).map(set).collect();
             let plans = ["camera.plan", "encoder.plan", "backbone.plan"];
             let names = ["output0", "box_preds", "cls_preds"];
             outputs_are_the_same("camera.ron + lidar.ron", &plans, &names, &frames);
+        },
+    );
+}
+
+fn set(cameras: Vec<Frame>, lidar: Frame) -> Frame {
+    Frame {
+        content: Content::Set(Box::new(SensorSet {
+            cameras,
+            lidar,
+            skew: None,
+        })),
+        ..Frame::default()
+    }
+}
+
+/// The camera's network once for each of two cameras, whose tensors are their own.
+#[test]
+fn sets_of_two_cameras_and_a_lidar_come_out_as_from_the_host() {
+    on_the_device(
+        "gpu::device_steps::slots::sets_of_two_cameras_and_a_lidar_come_out_as_from_the_host",
+        || {
+            let others = images().into_iter().rev();
+            let both = images().into_iter().zip(others).zip(sweeps());
+            let set = |((one, other), lidar)| set(vec![one, other], lidar);
+            let frames: Vec<Frame> = both.map(set).collect();
+            let plans = ["camera.plan", "encoder.plan", "backbone.plan"];
+            let names = [
+                "output0 (camera 0)",
+                "output0 (camera 1)",
+                "box_preds",
+                "cls_preds",
+            ];
+            outputs_are_the_same("2 × camera.ron + lidar.ron", &plans, &names, &frames);
         },
     );
 }

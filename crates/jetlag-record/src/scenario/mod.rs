@@ -23,7 +23,7 @@ pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer
 pub use made::{Fill, MadeInputs, Shapes, WrongShapes};
 pub use recordings::{BagSpec, KittiLayout, KittiSpec, NuScenesSpec, RecordingSpec, StampOf};
 pub use sets::{Associate, SET_QUEUE, TOLERANCE};
-pub use source::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, SetSpec, SourceSpec};
+pub use source::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, SetRule, SetSpec, SourceSpec};
 pub use stored::{Reading, Sensor};
 pub use stress::{Resource, Stress};
 pub use telemetry::{Telemetry, TelemetrySource};

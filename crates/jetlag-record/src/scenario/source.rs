@@ -67,7 +67,7 @@ pub enum SourceSpec {
     Video(VideoSpec),
     /// A camera, whose frames come when it has them.
     Camera(CameraSpec),
-    /// A camera and a LiDAR of one recording, in sets.
+    /// Cameras and a LiDAR of one recording, in sets.
     Synchronised(SetSpec),
     /// The synthetic world, seen by one of its sensors. Equal seeds give equal scenes at equal indices.
     Synthetic {
@@ -80,17 +80,47 @@ pub enum SourceSpec {
     },
 }
 
-/// A camera and a LiDAR of one recording, whose frames come in sets.
+/// Cameras and a LiDAR of one recording, whose frames come in sets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SetSpec {
-    /// The camera.
+    /// The camera, or the first of several.
     pub camera: Box<SourceSpec>,
+    /// The others, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_cameras: Vec<SourceSpec>,
     /// The LiDAR.
     pub lidar: Box<SourceSpec>,
     /// How far apart the captures of a set may lie.
     pub tolerance: Nanos,
     /// How many frames of a sensor wait for a partner; the oldest goes first.
     pub queue: usize,
+    /// Which of several sets is made, and when.
+    #[serde(default, skip_serializing_if = "SetRule::is_usual")]
+    pub rule: SetRule,
+}
+
+/// How the frames of several sensors become sets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SetRule {
+    /// With its last frame, the set of those that wait with the least time between them: ROS's filter in Python.
+    #[default]
+    Nearest,
+    /// When no later frame can make a better one of the same pivot: ROS's filter in C++.
+    Pivot,
+}
+
+impl SetRule {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+    fn is_usual(&self) -> bool {
+        *self == SetRule::default()
+    }
+}
+
+impl SetSpec {
+    /// All cameras, in the order of their images in a set.
+    pub fn cameras(&self) -> impl Iterator<Item = &SourceSpec> {
+        std::iter::once(&*self.camera).chain(&self.more_cameras)
+    }
 }
 
 impl SourceSpec {

@@ -110,6 +110,8 @@ pub enum DetectorRef {
     Builtin(String),
     /// One of images and one of sweeps, over a source that has both.
     Fusion(FusionSpec),
+    /// A spec of one network that takes all sensors of a set.
+    Whole(PathBuf),
 }
 
 /// A detector of images and one of sweeps, whose boxes are put together.
@@ -121,6 +123,18 @@ pub struct FusionSpec {
     pub lidar: Box<DetectorRef>,
     /// Which boxes are of one object.
     pub associate: Associate,
+    /// How many cameras the source has, each of whose images goes through the camera's detector.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub cameras: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_one(count: &usize) -> bool {
+    *count == 1
 }
 
 /// What executes a tenant's engines.

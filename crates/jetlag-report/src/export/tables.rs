@@ -216,6 +216,7 @@ pub const TABLES: [Table; 7] = [
             maybe("yaw_rad", ValueKind::Real),
             maybe("velocity_x_m_s", ValueKind::Real),
             maybe("velocity_y_m_s", ValueKind::Real),
+            maybe("camera", ValueKind::Count),
         ],
     },
 ];
@@ -490,6 +491,10 @@ fn detection<'a>(
     let velocity = one.velocity.map_or([None; 2], |velocity| velocity.map(Some));
     let all = image.into_iter().chain(space).chain(velocity);
     row.extend(all.map(|value| value.map_or(Cell::Missing, real)));
+    row.push(match one.place {
+        Place::Image(_) => Cell::Count(one.camera.into()),
+        Place::Space(_) => Cell::Missing,
+    });
     row
 }
 

@@ -34,7 +34,12 @@ impl Element {
                 found: tensor.element().name(),
             });
         }
-        let bytes = tensor.host_bytes_mut()?;
+        self.write_bytes(values, tensor.host_bytes_mut()?);
+        Ok(())
+    }
+
+    /// Writes values to the bytes of as many elements.
+    pub(super) fn write_bytes(self, values: &[f32], bytes: &mut [u8]) {
         match self {
             Element::F32 => {
                 for (out, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(values) {
@@ -53,7 +58,6 @@ impl Element {
                 }
             }
         }
-        Ok(())
     }
 }
 

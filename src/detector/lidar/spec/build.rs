@@ -7,6 +7,7 @@ use super::{
 };
 use crate::backend::{DeviceInput, NetworkSource, Program, Step, TensorSpec};
 use crate::detector::lidar::anchors::{Anchor, AnchorDecode, Head};
+use crate::detector::lidar::cameras::SetInput;
 use crate::detector::lidar::encode::{CELLS, Encoder, Layout, Planes, dims};
 use crate::detector::lidar::grid::Grid;
 use crate::detector::lidar::heatmap::{self, HeatmapDecode};
@@ -24,7 +25,17 @@ impl LidarSpec {
     /// The detector of a spec that keeps the rules. `engines` are its [`networks`](Self::networks), in that order.
     pub(crate) fn build(self, engines: Vec<NetworkSource>) -> Detector {
         let grid = self.grid();
-        let (preprocess, mut tensors, first) = self.preprocess(grid);
+        let (mut preprocess, mut tensors, first) = self.preprocess(grid);
+        let (mut input, mut cameras) = (ContentKind::Points, 0);
+        if let Some(spec) = self.cameras.clone() {
+            let of_cameras = spec.inputs();
+            tensors.extend(of_cameras.tensors());
+            (input, cameras) = (ContentKind::Set, of_cameras.count);
+            preprocess = Box::new(SetInput {
+                cameras: of_cameras,
+                lidar: preprocess,
+            });
+        }
         let steps = match &self.encoder {
             Some(encoder) => {
                 let scatter = self.scatter_step(encoder, grid);
@@ -49,7 +60,8 @@ impl LidarSpec {
             reach: Some([self.range.x, self.range.y].map(|(from, to)| [from as f32, to as f32])),
             postprocess: self.postprocess(grid, suppress),
             name: self.name,
-            input: ContentKind::Points,
+            input,
+            cameras,
             classes: self.classes,
             program: Program {
                 engines,

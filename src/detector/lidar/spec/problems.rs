@@ -57,6 +57,13 @@ impl LidarSpec {
         self.check_head(pillars, rules);
     }
 
+    /// What must hold between the spec and the inputs of its networks, where these are known.
+    pub(crate) fn check_inputs(&self, inputs: &[String], rules: &mut Rules<'_>) {
+        if let Some(cameras) = &self.cameras {
+            cameras.check_inputs(inputs, rules);
+        }
+    }
+
     /// The pillars along x and y.
     fn check_grid(&self, rules: &mut Rules<'_>) -> [f64; 2] {
         let axes = [
@@ -159,6 +166,14 @@ impl LidarSpec {
                 names.push((tensor, "whole.input.tensor".to_owned()));
             }
             None => {}
+        }
+        if let Some(cameras) = &self.cameras {
+            if self.whole.is_none() {
+                let why = "images go into the network that does it all, and there is no `whole`";
+                rules.contradiction("cameras", why, "give `whole`, or leave `cameras` out");
+            }
+            cameras.check(rules);
+            names.extend(cameras.tensors());
         }
         for (index, (name, path)) in names.iter().enumerate() {
             if names[..index].iter().any(|(earlier, _)| earlier == name) {

@@ -1,8 +1,8 @@
 //! How each field of a spec is written, and what it is where it is not.
 
 use super::{
-    AnchorHeadSpec, AnchorSpec, BackboneSpec, CellColumn, EncoderSpec, HeadSpec, LayoutSpec, LidarSpec,
-    NmsSpec, PointColumn, RangeSpec, ScatterSpec, WholeInput, WholeSpec,
+    AnchorHeadSpec, AnchorSpec, BackboneSpec, CamerasSpec, CellColumn, EncoderSpec, HeadSpec, LayoutSpec,
+    LidarSpec, NmsSpec, PointColumn, RangeSpec, ScatterSpec, WholeInput, WholeSpec,
 };
 use crate::detector::lidar::anchors::{Activation, Convention, DirectionRule};
 use crate::detector::lidar::encode::Feature;
@@ -21,6 +21,7 @@ const LIDAR_FIELDS: &[&str] = &[
     "scatter",
     "backbone",
     "whole",
+    "cameras",
     "head",
     "score_threshold",
     "nms",
@@ -178,6 +179,7 @@ impl LidarSpec {
             Some(BackboneSpec { network })
         });
         let whole = r.optional(&f, "whole", WholeSpec::read);
+        let cameras = r.optional(&f, "cameras", CamerasSpec::read);
         let head = r.needed(&f, "head", HEADS.all[0].example, HeadSpec::read);
         let score_threshold = r.optional(&f, "score_threshold", Reader::number).or(0.3);
         let nms = r.optional(&f, "nms", NmsSpec::read).or_default();
@@ -193,6 +195,7 @@ impl LidarSpec {
             scatter: value(scatter),
             backbone: value(backbone),
             whole: value(whole),
+            cameras: value(cameras),
             head: head?,
             score_threshold,
             nms,
@@ -502,7 +505,7 @@ fn numbers<const N: usize, T: From<[f64; N]>>(r: &mut Reader, node: &Node, field
 }
 
 /// The value of a field that may be left out.
-fn value<T>(read: Read<T>) -> Option<T> {
+pub(super) fn value<T>(read: Read<T>) -> Option<T> {
     match read {
         Read::Given(spot) => Some(spot.value),
         Read::Absent | Read::Wrong => None,

@@ -77,6 +77,7 @@ fn a_pair_becomes_two_engines_with_a_scatter_between() {
         .iter()
         .map(|step| match step {
             Step::Engine(index) => detector.program.engines[*index].to_string(),
+            Step::OfCamera { .. } => panic!("a LiDAR has one"),
             Step::Host(step) => step.name().to_owned(),
         })
         .collect();
