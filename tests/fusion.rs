@@ -1,6 +1,7 @@
 //! Cameras and a LiDAR in one detector: through the program, on made drives and made scenes.
 
 mod cameras;
+mod moments;
 pub(crate) mod whole;
 
 use std::fs;

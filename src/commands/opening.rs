@@ -12,6 +12,7 @@ use crate::embedded;
 use crate::scenario::{DetectorRef, MadeInputs, SetSpec, SourceSpec, Tenant};
 use crate::source::empty::EmptySource;
 use crate::source::recordings::Opened;
+use crate::source::several::Several;
 use crate::source::shared::Feed;
 use crate::source::synchronised::{Rules, Synchronised};
 use crate::source::synthetic::SyntheticSource;
@@ -135,6 +136,10 @@ pub fn source(spec: &SourceSpec, opened: &mut Opened) -> Result<Box<dyn Source>,
         SourceSpec::Bag(of) => Box::new(opened.bag(of)?),
         SourceSpec::Video(of) => Box::new(opened.video(of)?),
         SourceSpec::Camera(of) => opened.camera(of)?,
+        SourceSpec::Cameras(cameras) => {
+            let cameras = cameras.iter().map(|camera| source(camera, opened));
+            Box::new(Several::open(cameras.collect::<Result<_, _>>()?)?)
+        }
         SourceSpec::Synchronised(set) => Box::new(sets(set, opened)?),
         SourceSpec::Synthetic { sensor, scenes, seed } => {
             Box::new(SyntheticSource::open(*sensor, *seed, *scenes, true))

@@ -247,6 +247,12 @@ impl Payload {
     /// The files of a tenant's source.
     fn source(&mut self, tenant: &Tenant, source: &SourceSpec) -> Result<(), DeployError> {
         match source {
+            SourceSpec::Cameras(cameras) => {
+                for camera in cameras {
+                    self.source(tenant, camera)?;
+                }
+                self.paths.dedup_by(|one, other| one.field == other.field);
+            }
             SourceSpec::Synchronised(set) => {
                 for camera in set.cameras() {
                     self.source(tenant, camera)?;

@@ -30,6 +30,8 @@ pub struct Carry {
     pub fit: camera::Fit,
     /// Whether the inputs of a bare network are in the slot already.
     pub is_made: bool,
+    /// Of an image: of which of the source's cameras it is.
+    pub camera: u8,
     /// Of a set: its images, camera by camera.
     pub images: Vec<Seen>,
     /// Of a set: what is known of its sweep's LiDAR.

@@ -202,9 +202,14 @@ fn rules(tenant: &Tenant) -> String {
     }
 }
 
-/// Several sensors as one source: as the LiDAR's is written, with all names.
+/// Cameras and a LiDAR as one source.
 fn sets(of: &SetSpec) -> String {
-    let lidar = source(&of.lidar);
+    let all: Vec<&SourceSpec> = of.cameras().chain([&*of.lidar]).collect();
+    several(&of.lidar, &all)
+}
+
+/// Several sensors as one source: as one of them is written, with all names.
+fn several(as_written: &SourceSpec, all: &[&SourceSpec]) -> String {
     let name = |sensor: &SourceSpec| match sensor {
         SourceSpec::NuScenes(of) => format!("{:?}", of.sensor),
         SourceSpec::Bag(of) => format!("{:?}", of.topic),
@@ -212,13 +217,13 @@ fn sets(of: &SetSpec) -> String {
         SourceSpec::Synthetic { sensor, .. } => format!("{sensor:?}"),
         _ => String::new(),
     };
-    let word = match *of.lidar {
+    let word = match as_written {
         SourceSpec::Bag(_) => "topic",
         _ => "sensor",
     };
-    let all: Vec<String> = of.cameras().chain([&*of.lidar]).map(name).collect();
-    let one = format!("{word}: {}", name(&of.lidar));
-    lidar.replacen(&one, &format!("{word}s: [{}]", all.join(", ")), 1)
+    let names: Vec<String> = all.iter().map(|sensor| name(sensor)).collect();
+    let one = format!("{word}: {}", name(as_written));
+    source(as_written).replacen(&one, &format!("{word}s: [{}]", names.join(", ")), 1)
 }
 
 fn backend(backend: &BackendChoice) -> String {
@@ -338,6 +343,10 @@ fn source(source: &SourceSpec) -> String {
         ),
         SourceSpec::Video(of) => video(of),
         SourceSpec::Camera(of) => camera(of),
+        SourceSpec::Cameras(all) => {
+            let all: Vec<&SourceSpec> = all.iter().collect();
+            all.first().map_or_else(String::new, |first| several(first, &all))
+        }
         SourceSpec::Synchronised(of) => sets(of),
         SourceSpec::Synthetic { sensor, scenes, seed } => {
             format!("Synthetic(sensor: {sensor:?}, scenes: {scenes}, seed: {seed})")

@@ -13,6 +13,8 @@ pub mod live;
 pub mod points;
 #[cfg_attr(not(feature = "recordings"), path = "without_recordings.rs")]
 pub mod recordings;
+mod sensor;
+pub mod several;
 pub mod shared;
 pub mod stored;
 pub mod synchronised;
@@ -78,6 +80,8 @@ pub struct Frame {
     pub captured: Option<Nanos>,
     /// Which sensor took it, from where and with which calibration, where the source knows it.
     pub context: Option<Arc<FrameContext>>,
+    /// Of which of the source's cameras it is, where it yields images of several; 0 otherwise.
+    pub camera: u8,
     /// The undecoded bytes, where the source has such (a JPEG file, say).
     pub raw: Vec<u8>,
     /// The decoded image or sweep, where the frame is the tenant's own; [`Frame::content`] has it in any case.
@@ -187,6 +191,17 @@ pub struct Waits {
     pub total: Duration,
     /// What one of them was waited for at most.
     pub longest: Duration,
+}
+
+impl Waits {
+    /// Those of several sources, as of one.
+    fn of_all(all: impl Iterator<Item = Waits>) -> Waits {
+        all.fold(Waits::default(), |sum, own| Waits {
+            frames: sum.frames + own.frames,
+            total: sum.total + own.total,
+            longest: sum.longest.max(own.longest),
+        })
+    }
 }
 
 /// The position `frames` after `next` in a source of `length` frames that repeats or ends.

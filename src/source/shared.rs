@@ -258,6 +258,7 @@ impl Source for Subscriber {
         };
         let held = &state.held[at];
         frame.index = held.frame.index;
+        frame.camera = held.frame.camera;
         frame.captured = held.frame.captured;
         frame.context.clone_from(&held.frame.context);
         if let Some(Err(why)) = &held.made {

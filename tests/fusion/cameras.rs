@@ -78,7 +78,7 @@ pub(super) fn add_cameras(drive: &Path, cameras: &[Copied]) {
     });
 }
 
-const ALL: [Copied; 2] = [
+pub(super) const ALL: [Copied; 2] = [
     Copied {
         channel: "CAM_FRONT_RIGHT",
         is_turned: false,

@@ -120,6 +120,7 @@ fn uses_camera(source: &SourceSpec) -> bool {
     match source {
         SourceSpec::NuScenes(spec) => spec.sensor.starts_with("CAM"),
         SourceSpec::Synchronised(_) => true,
+        SourceSpec::Cameras(all) => all.iter().any(uses_camera),
         _ => false,
     }
 }

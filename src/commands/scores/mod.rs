@@ -207,6 +207,7 @@ fn source_words(source: &SourceSpec) -> String {
         SourceSpec::Kitti(spec) => spec.path.display().to_string(),
         SourceSpec::Bag(spec) => format!("the bag {}", spec.path.display()),
         SourceSpec::Synchronised(set) => source_words(&set.lidar),
+        SourceSpec::Cameras(all) => all.first().map_or_else(String::new, source_words),
         SourceSpec::Video(_) => "a video".to_owned(),
         SourceSpec::Camera(_) => "a camera".to_owned(),
         SourceSpec::Synthetic { .. } => {

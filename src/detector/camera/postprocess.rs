@@ -43,11 +43,10 @@ impl Postprocess for CameraPostprocess {
         self.candidates.suppress(&self.nms);
         found.extend(self.candidates.as_slice().iter().filter_map(|candidate| {
             let place = carry.fit.clip(carry.fit.to_image(candidate.place))?;
-            Some(Detection::still(
-                candidate.class,
-                candidate.score,
-                Place::Image(place),
-            ))
+            Some(Detection {
+                camera: carry.camera,
+                ..Detection::still(candidate.class, candidate.score, Place::Image(place))
+            })
         }));
         Ok(())
     }

@@ -401,6 +401,7 @@ impl Preprocess for CameraPreprocess {
             problem: error.to_string(),
         })?;
         carry.fit = placement.fit([image.width, image.height]);
+        carry.camera = frame.camera;
         Ok(u32::try_from(image.width * image.height).unwrap_or(u32::MAX))
     }
 }

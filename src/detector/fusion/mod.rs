@@ -278,11 +278,10 @@ impl Postprocess for Fused {
             let image = carry.images.get(number);
             let fit = image.map_or_else(Fit::default, |image| image.fit);
             self.carry.fit = fit;
+            // A source has no more cameras than this can tell (`scenario`).
+            self.carry.camera = u8::try_from(number).unwrap_or(u8::MAX);
             let own = self.views.outputs(number, outputs)?;
             self.camera.run(own, &self.carry, &mut self.seen)?;
-            // A source has no more cameras than this can tell (`scenario`).
-            let camera = u8::try_from(number).unwrap_or(u8::MAX);
-            self.seen.iter_mut().for_each(|of| of.camera = camera);
             let context = image.and_then(|image| image.context.as_ref());
             let sight = context
                 .zip(carry.lidar.as_ref())

@@ -95,6 +95,17 @@ impl One<'_> {
                 all.iter().copied().zip(known).collect()
             }
         };
+        // Whose detector takes images takes those of all, one after the other.
+        let takes_one = matches!(
+            self.typed.detector.given().map(|spot| &spot.value),
+            Some(DetectorFile::Named(_))
+        );
+        let nobody_knows = sensors.iter().all(|of| is_camera(&of.value).is_none());
+        if self.typed_fusion().is_none()
+            && (chosen.iter().all(|(_, is_camera)| *is_camera) || (takes_one && nobody_knows))
+        {
+            return SourceSpec::Cameras(all.into_iter().map(&of).collect());
+        }
         let part = |wanted: bool| {
             let all = chosen.iter().filter(move |(_, is_camera)| *is_camera == wanted);
             all.map(|(sensor, _)| *sensor)

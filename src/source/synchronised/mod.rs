@@ -11,6 +11,7 @@ pub mod set;
 use std::sync::Arc;
 
 use super::context::{Contexts, Sight};
+use super::sensor::Sensor;
 use super::timeline::{FrameTime, Sets, Timeline};
 use super::{Content, ContentKind, Frame, Recorded, Source, SourceError, SourceInfo, Waits, position_after};
 pub use matcher::Rules;
@@ -125,15 +126,6 @@ struct Members {
     skew: Option<Nanos>,
 }
 
-/// One of the sensors.
-struct Sensor {
-    source: Box<dyn Source>,
-    /// How many frames it has in a lap.
-    length: u64,
-    /// The one that it yields next, within its lap.
-    at: u64,
-}
-
 /// A [`Source`] of sets.
 pub struct Synchronised {
     cameras: Vec<Sensor>,
@@ -198,11 +190,7 @@ impl Synchronised {
         };
         let description = format!("{} sets{told}: {}", sets.len(), words.join("; "));
         let mut lengths = lengths.into_iter();
-        let mut sensor = |source| Sensor {
-            source,
-            length: lengths.next().unwrap_or(0) as u64,
-            at: 0,
-        };
+        let mut sensor = |source| Sensor::new(source, lengths.next().unwrap_or(0));
         Ok(Synchronised {
             cameras: cameras.into_iter().map(&mut sensor).collect(),
             lidar: sensor(lidar),
@@ -360,27 +348,6 @@ fn timeline(found: &matcher::Matched, sweeps: &[FrameTime], lap: Nanos, toleranc
     })
 }
 
-impl Sensor {
-    /// Fetches the frame of this number.
-    fn fetch(&mut self, number: u64, frame: &mut Frame) -> Result<bool, SourceError> {
-        let passed = match number.checked_sub(self.at) {
-            Some(passed) => passed,
-            // The next lap.
-            None => (self.length - self.at.min(self.length)) + number,
-        };
-        self.at = number + 1;
-        if passed > 0 {
-            self.source.skip(passed)?;
-        }
-        self.source.acquire(frame)
-    }
-
-    fn rewind(&mut self) -> Result<(), SourceError> {
-        self.at = 0;
-        self.source.rewind()
-    }
-}
-
 /// The set of a frame, which it is made to hold if it does not.
 fn set_of(frame: &mut Frame) -> &mut SensorSet {
     if !matches!(frame.content, Content::Set(_)) {
@@ -457,14 +424,7 @@ impl Source for Synchronised {
 
     fn take_waits(&mut self) -> Waits {
         let sensors = self.cameras.iter_mut().chain([&mut self.lidar]);
-        sensors.fold(Waits::default(), |sum, sensor| {
-            let own = sensor.source.take_waits();
-            Waits {
-                frames: sum.frames + own.frames,
-                total: sum.total + own.total,
-                longest: sum.longest.max(own.longest),
-            }
-        })
+        Waits::of_all(sensors.map(|sensor| sensor.source.take_waits()))
     }
 
     fn want_rings(&mut self) -> bool {

@@ -67,6 +67,8 @@ pub enum SourceSpec {
     Video(VideoSpec),
     /// A camera, whose frames come when it has them.
     Camera(CameraSpec),
+    /// Several cameras of one recording, whose images come one after the other.
+    Cameras(Vec<SourceSpec>),
     /// Cameras and a LiDAR of one recording, in sets.
     Synchronised(SetSpec),
     /// The synthetic world, seen by one of its sensors. Equal seeds give equal scenes at equal indices.

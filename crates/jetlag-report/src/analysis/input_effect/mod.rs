@@ -98,6 +98,7 @@ fn counted(source: &SourceSpec) -> Option<Counted> {
         SourceSpec::Points { .. } => Some(Counted::Points),
         SourceSpec::Synthetic { sensor, .. } => Some(of(*sensor)),
         SourceSpec::Kitti(spec) => Some(of(spec.sensor)),
+        SourceSpec::Cameras(_) => Some(Counted::Pixels),
         // The points of its sweep; images of one camera have one size.
         SourceSpec::Synchronised(set) => counted(&set.lidar),
         SourceSpec::NuScenes(spec) if spec.sensor.starts_with("CAM") => Some(Counted::Pixels),

@@ -1,0 +1,88 @@
+//! Images of several cameras without a LiDAR: those of one moment in one inference, each a frame of its own.
+
+use std::collections::BTreeMap;
+
+use jetlag::detector::{Detection, Place};
+use jetlag::record::{FrameRecord, RunReader, Stage};
+use jetlag::units::Nanos;
+
+use super::cameras::{ALL, add_cameras};
+use super::{drive, recorded, run_of, summary};
+use crate::batches::any_batch;
+use crate::common::output::{assert_refused, stderr};
+
+fn places(found: &[Detection]) -> Vec<(u16, Place)> {
+    found.iter().map(|of| (of.class, of.place)).collect()
+}
+
+#[test]
+fn images_of_one_moment_have_one_inference_and_their_own_times_and_boxes() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drive(folder, "nuscenes", "drive", "3");
+    add_cameras(&folder.join("drive"), &ALL);
+    any_batch(folder);
+    let ran = |sensors: &str, more: &str| {
+        let tenant = format!(
+            "detector: \"camera.ron\", backend: Cpu(threads: 1), arrival: Replay, overload: Queue(capacity: 100), \
+             source: NuScenes(path: \"drive\", {sensors}), {more}"
+        );
+        let output = run_of(folder, &tenant, "");
+        let told = summary(&output);
+        assert!(
+            told["frames"]["completed"].as_u64().unwrap() >= 4,
+            "{}",
+            stderr(&output)
+        );
+        let (frames, found) = recorded(folder);
+        let found: BTreeMap<u64, Vec<Detection>> = found.into_iter().collect();
+        let of = |frame: &FrameRecord| found.get(&frame.sequence).cloned().unwrap_or_default();
+        let all: Vec<(FrameRecord, Vec<Detection>)> =
+            frames.iter().map(|frame| (*frame, of(frame))).collect();
+        all
+    };
+    let alone = ran("sensor: \"CAM_FRONT\"", "frames: 4");
+    // Two and four milliseconds after the first, and 83 ms before the next: a moment is three frames.
+    let sensors = "sensors: [\"CAM_FRONT\", \"CAM_FRONT_RIGHT\", \"CAM_BACK\"]";
+    let all = ran(sensors, "batch: 3, batch_wait: \"2s\", frames: 12");
+    assert_eq!(all.len(), 12);
+    for (moment, alone) in all.chunks(3).zip(&alone) {
+        let first = moment[0].0;
+        for (camera, (frame, found)) in moment.iter().enumerate() {
+            let batch = frame.batch.unwrap();
+            assert_eq!((batch.first, batch.items), (first.sequence, 3), "{frame:?}");
+            assert_eq!(
+                frame.captured.map(|at| at - first.captured.unwrap()),
+                Some(Nanos::from_millis(2 * camera as i64))
+            );
+            assert!(frame.released >= first.released && frame.stages[Stage::Queue as usize].is_some());
+            assert!(frame.finished > frame.started);
+            assert!(
+                found.iter().all(|of| usize::from(of.camera) == camera),
+                "{found:?}"
+            );
+            // The cameras have the same images.
+            assert_eq!(found.len(), alone.1.len());
+            for ((class, place), (wanted, at)) in places(found).iter().zip(places(&alone.1)) {
+                let (Place::Image(a), Place::Image(b)) = (place, at) else {
+                    panic!("a camera finds boxes in the image")
+                };
+                assert_eq!(*class, wanted);
+                assert!(
+                    (a.x1 - b.x1).abs() < 0.1 && (a.y2 - b.y2).abs() < 0.1,
+                    "{a:?} and {b:?}"
+                );
+            }
+        }
+        let responses: Vec<Nanos> = moment.iter().map(|(frame, _)| frame.response()).collect();
+        assert!(responses[0] > Nanos::from_millis(4), "it waited for the others");
+    }
+    assert!(all.iter().any(|(_, found)| !found.is_empty()));
+    let reader = RunReader::open(&folder.join("run.mcap")).unwrap();
+    let written = serde_json::to_value(reader.manifest().scenario().unwrap()).unwrap();
+    let cameras = written["tenants"][0]["source"]["Cameras"].as_array().unwrap();
+    assert_eq!(cameras.len(), 3);
+    let tenant = "detector: \"builtin:lidar\", backend: Cpu(threads: 1), arrival: Replay, \
+                  source: NuScenes(path: \"drive\", sensors: [\"CAM_FRONT\", \"CAM_BACK\"])";
+    assert_refused(&run_of(folder, tenant, ""), 2, &["takes Points frames"]);
+}
