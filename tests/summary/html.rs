@@ -110,6 +110,7 @@ fn rich_page() -> String {
             p99: (p50 < 2.5).then_some([p50, p50 * 1.5]),
         },
         alone_count: 700,
+        of_frames: None,
     };
     for (tenant, resource, slope) in [
         ("camera", "sm", 1.9),

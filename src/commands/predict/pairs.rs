@@ -171,7 +171,7 @@ fn way<'s>(summary: &'s Summary, sharing: Option<&str>) -> Result<&'s Way, Strin
     }
 }
 
-/// Networks beside loads, of all runs. What they suffer and cause, or nothing where a median is withheld.
+/// Networks beside loads, of all runs. What they suffer and cause, or nothing where there are too few frames.
 #[derive(Default)]
 struct BesideLoads {
     loads: Vec<(String, f64)>,
@@ -211,7 +211,7 @@ impl BesideLoads {
                     let is_it =
                         |cell: &&Cell| cell.tenant == point.stressor && cell.with == [network.clone()];
                     let caused = way.cells.iter().find(is_it).and_then(p50);
-                    let suffered = point.slowdown.and_then(|slowdown| slowdown.p50);
+                    let suffered = point.slowdown.and_then(|slowdown| slowdown.of_frames);
                     own[place] = suffered.zip(caused).map(|(suffers, causes)| [suffers, causes]);
                 }
             }
@@ -228,7 +228,7 @@ impl BesideLoads {
         Ok(networks)
     }
 
-    /// Every network beside every load, without those whose medians lack.
+    /// Every network beside every load, without those that lack frames.
     fn give(self, data: &mut PairData) -> Result<(), WrongUse> {
         let at = |own: &[Option<[f64; 2]>], load: usize| own.get(load).copied().flatten();
         let known: Vec<Vec<bool>> = self
@@ -244,14 +244,14 @@ impl BesideLoads {
         for ((resource, level), kept) in self.loads.iter().zip(&loads) {
             if !kept {
                 say(&format!(
-                    "the load {resource} at {level} is left out: too many networks have no median beside it, or it has none beside them; run for longer"
+                    "the load {resource} at {level} is left out: too many networks have fewer than 30 frames beside it, or it beside them; run for longer"
                 ));
             }
         }
         for ((network, own), kept) in self.networks.iter().zip(networks) {
             if !kept {
                 say(&format!(
-                    "{network} is left out: there is no median of it beside loads, or of loads beside it; run for longer"
+                    "{network} is left out: it has fewer than 30 frames beside loads, or they beside it; run for longer"
                 ));
                 continue;
             }
@@ -304,8 +304,9 @@ fn whole(known: &[Vec<bool>]) -> (Vec<bool>, Vec<bool>) {
     (rows, columns)
 }
 
+/// Of the frames as they were, since the model's intervals come from rows that are left out, and not from those of rows.
 fn p50(cell: &Cell) -> Option<f64> {
-    cell.slowdown.and_then(|slowdown| slowdown.p50)
+    cell.slowdown.and_then(|slowdown| slowdown.of_frames)
 }
 
 fn evaluation(found: &PairEvaluation) -> String {

@@ -73,6 +73,7 @@ mod tests {
                 p99: p99.map(|p99| [p99[0], p99[2]]),
             },
             alone_count: 1000,
+            of_frames: None,
         }
     }
 

@@ -72,7 +72,16 @@ pub(super) fn slowdown(together: &Sample, alone: &Sample) -> Slowdown {
             p99: needs(p99).max(needs(alone_p99)),
         },
         alone_count: alone.distribution.count(),
+        of_frames: quotient(median_ms(together), median_ms(alone)),
     }
+}
+
+/// The median of at least 30 frames, whatever it says of others.
+fn median_ms(sample: &Sample) -> Option<f64> {
+    const FEWEST: u64 = 30;
+    let count = sample.distribution.count();
+    let median = sample.distribution.at_rank(Quantile::P50.rank(count));
+    (count >= FEWEST).then_some(median)?.map(Nanos::as_millis_f64)
 }
 
 /// Interquartile range in milliseconds.
@@ -151,6 +160,9 @@ mod tests {
 
     use super::*;
     use crate::analysis::series::Series;
+    use crate::analysis::timeline::Placed;
+    use crate::analysis::waiting::Line;
+    use crate::units::Stamp;
 
     /// Response times around 10 ms whose logarithm is autoregressive of the first order, φ = 0 being independent.
     fn responses(phi: f64, n: usize, seed: u64) -> Vec<i64> {
@@ -223,5 +235,23 @@ mod tests {
             (over(Nanos(3), Nanos(2)), over(Nanos(3), Nanos(0))),
             (Some(1.5), None)
         );
+    }
+
+    #[test]
+    fn a_ratio_of_frames_that_hang_together_is_withheld_and_known_of_these_frames_alone() {
+        let sample = |n: usize| {
+            let in_order = responses(0.999, n, 1);
+            let mut series = Series::default();
+            in_order.iter().for_each(|&ns| series.push(Nanos(ns), true));
+            let placed = in_order.iter().zip(0..).map(|(&took, sequence)| Placed {
+                sequence,
+                released: Stamp(sequence as i64 * 100_000_000),
+                took,
+            });
+            Sample::new(series.finish(), placed, Line::default())
+        };
+        let many = slowdown(&sample(200), &sample(200));
+        assert_eq!((many.p50, many.of_frames), (None, Some(1.0)));
+        assert_eq!(slowdown(&sample(29), &sample(200)).of_frames, None);
     }
 }

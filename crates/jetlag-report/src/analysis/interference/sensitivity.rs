@@ -69,6 +69,7 @@ mod tests {
                 p99: None,
                 ci95: SlowdownIntervals { p50: None, p99: None },
                 alone_count: 10,
+                of_frames: None,
             }),
             count: 10,
         }

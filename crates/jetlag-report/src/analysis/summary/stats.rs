@@ -58,6 +58,11 @@ pub struct Slowdown {
     pub needs: SlowdownNeeds,
     /// Number of frames measured while the tenant ran alone.
     pub alone_count: u64,
+    /// Ratio of the medians of these very frames, of at least 30 on each side, also where frames depend on each other so
+    /// much that `p50` is withheld. Without an interval of its own it is no result: it is for models whose intervals come
+    /// from measured values that were left out.
+    #[serde(skip)]
+    pub of_frames: Option<f64>,
 }
 
 /// Frames that a withheld slowdown needs; `None` if it is there.
