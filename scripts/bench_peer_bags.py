@@ -2,15 +2,18 @@
 """Bags of ROS 2 beside their peers: Python's rosbags, and NumPy's structured read of a PointCloud2.
 
 Makes what crates/jetlag-bags/benches/bags.rs makes: fifty raw images of 1080p in one MCAP and one database, a hundred thousand images of 192
-bytes in another of each, all read from the page cache, and a cloud of 120 000 points, 32 bytes each. Prints the least of each in milliseconds; with --alternate N it runs the benchmark between
-them N times and prints ratios of the least. Needs numpy and rosbags.
+bytes in another of each, all read from the page cache, and a cloud of 120 000 points, 32 bytes each. Prints the median of each in
+milliseconds; with --alternate N it runs the benchmark between them N times and prints the median of the turns' medians, and of their
+ratios with the least and the largest. Needs numpy and rosbags.
 
     .venv/bin/python scripts/bench_peer_bags.py --alternate 3
 """
 
 import argparse
+import collections
 import pathlib
 import re
+import statistics
 import subprocess
 import tempfile
 import time
@@ -70,20 +73,24 @@ def points(data):
     return all_points[np.isfinite(all_points[:, :3]).all(1)]
 
 
-def least_ms(work, runs):
+def median_ms(work, runs):
     took = []
     for _ in range(runs):
         start = time.perf_counter()
         work()
         took.append((time.perf_counter() - start) * 1e3)
-    return min(took)
+    return statistics.median(took)
 
 
-def ours(program):
-    """The least of divan's table, in ms."""
+def ours(program, runs):
+    """The medians of divan's table, in ms."""
     command = [program, "--bench"] if program else ["cargo", "bench", "-p", "jetlag-bags", "--bench", "bags", "--"]
     text = subprocess.run(
-        [*command, "read_images", "read_small", "points"], cwd=HERE.parent, check=True, capture_output=True, text=True
+        [*command, "read_images", "read_small", "points", "--sample-count", str(2 * runs)],
+        cwd=HERE.parent,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     scale = {"ns": 1e-6, "µs": 1e-3, "ms": 1.0, "s": 1e3}
     found, group = {}, ""
@@ -91,8 +98,9 @@ def ours(program):
         name = re.match(r"[│ ]*[├╰]─ (.+?)  +(.*)", line)
         if not name:
             continue
-        label, rest = name[1].strip(), name[2]
-        time_in = re.match(r"([\d.]+) (ns|µs|ms|s)\b", rest)
+        label, columns = name[1].strip(), name[2].split("│")
+        # Fastest, slowest, median, mean.
+        time_in = len(columns) > 2 and re.match(r" *([\d.]+) (ns|µs|ms|s)\b", columns[2])
         if not time_in:
             group = label
             continue
@@ -113,7 +121,7 @@ def main():
     arguments.add_argument("--program", help="the benchmark, built before; without it `cargo bench` builds it")
     arguments = arguments.parse_args()
     data = cloud()
-    peers, jetlag = {}, {}
+    peers, jetlag = collections.defaultdict(list), collections.defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         large, small = (image(WIDTH, HEIGHT, "rgb8", 3), IMAGES), (image(16, 12, "mono8", 1), SMALL)
         bags = {
@@ -128,16 +136,20 @@ def main():
             works = {name: lambda name=name: read(pathlib.Path(folder) / name) for name in bags}
             works["points"] = lambda: points(data)
             for name, work in works.items():
-                peers[name] = min(peers.get(name, np.inf), least_ms(work, 3 if "small" in name else arguments.runs * (20 if name == "points" else 1)))
+                peers[name].append(median_ms(work, arguments.runs * (20 if name == "points" else 1)))
             if arguments.alternate:
-                for name, took in ours(arguments.program).items():
-                    jetlag[name] = min(jetlag.get(name, np.inf), took)
+                for name, took in ours(arguments.program, arguments.runs).items():
+                    jetlag[name].append(took)
     for name, peer in peers.items():
-        ratio = f"   jetlag {jetlag[name]:9.3f} ms ({peer / jetlag[name]:5.1f}x)" if jetlag else ""
-        print(f"{name:14} {'NumPy' if name == 'points' else 'rosbags':8} {peer:9.3f} ms{ratio}")
+        beside = ""
+        if jetlag:
+            ratios = [theirs / took for theirs, took in zip(peer, jetlag[name])]
+            ratio = f"{statistics.median(ratios):5.2f}x ({min(ratios):.2f} to {max(ratios):.2f})"
+            beside = f"   jetlag {statistics.median(jetlag[name]):9.3f} ms   {ratio}"
+        print(f"{name:14} {'NumPy' if name == 'points' else 'rosbags':8} {statistics.median(peer):9.3f} ms{beside}")
     if jetlag:
         size = WIDTH * HEIGHT * 3 * IMAGES
-        print(f"mcap           {size / jetlag['mcap'] / 1e6:.2f} GB/s")
+        print(f"mcap           {size / statistics.median(jetlag['mcap']) / 1e6:.2f} GB/s")
 
 
 if __name__ == "__main__":

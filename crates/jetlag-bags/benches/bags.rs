@@ -1,11 +1,14 @@
 //! Reading from the page cache, and making points and pixels: `cargo bench -p jetlag-bags`.
 
+use std::path::PathBuf;
+
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 use jetlag_bags::message::{Encoding, Field, Header, Image, Number};
 use jetlag_bags::pixels::to_rgb;
 use jetlag_bags::write::{ChunkCompression, CloudMessage, Format, Message, encode};
-use jetlag_bags::{Bag, BagWriter, Limits, Points, Select, Time, Want};
+use jetlag_bags::{Bag, BagWriter, Index, Limits, Points, Select, Time, Want};
+use tempfile::TempDir;
 
 fn main() {
     divan::main();
@@ -39,64 +42,57 @@ fn picture<'a>(encoding: Encoding<'a>, step: u32, data: &'a [u8]) -> Image<'a> {
     }
 }
 
-#[divan::bench(args = FORMATS.map(|(name, _)| name))]
-fn read_images(bencher: Bencher<'_, '_>, name: &str) {
+/// A bag of one image, `count` times, a nanosecond apart, on the topic `/image`.
+fn bag_of(format: &str, count: i64, image: Image<'_>) -> (TempDir, PathBuf) {
     let (_, format) = FORMATS
         .into_iter()
-        .find(|(known, _)| *known == name)
+        .find(|(known, _)| *known == format)
         .unwrap_or(FORMATS[0]);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("bag");
     let mut writer = BagWriter::create(&path, format).expect("a bag");
-    let data: Vec<u8> = (0..1920 * 1080 * 3u32).map(|n| (n / 9 + n % 5) as u8).collect();
-    for n in 0..50 {
-        let image = picture(Encoding::Rgb8, 1920 * 3, &data);
+    for n in 0..count {
         writer
             .write("/image", Time(n), &Message::Image(image))
             .expect("a message");
     }
     writer.finish().expect("a bag");
+    (folder, path)
+}
+
+fn read_all(bag: &Bag, index: &Index) {
+    let (mut reader, mut message) = (bag.reader(), Vec::new());
+    for entry in index.entries() {
+        reader.read(entry, &mut message).expect("a message");
+        black_box(&message);
+    }
+}
+
+#[divan::bench(args = FORMATS.map(|(name, _)| name))]
+fn read_images(bencher: Bencher<'_, '_>, format: &str) {
+    let data: Vec<u8> = (0..1920 * 1080 * 3u32).map(|n| (n / 9 + n % 5) as u8).collect();
+    let (_folder, path) = bag_of(format, 50, picture(Encoding::Rgb8, 1920 * 3, &data));
     let bag = Bag::open(&path, &Limits::default()).expect("a bag");
     let index = bag.index("/image", Select::default()).expect("a topic");
-    let (mut reader, mut message) = (bag.reader(), Vec::new());
-    bencher.counter(BytesCount::new(data.len() * 50)).bench_local(|| {
-        for entry in index.entries() {
-            reader.read(entry, &mut message).expect("a message");
-            black_box(&message);
-        }
-    });
+    bencher
+        .counter(BytesCount::new(data.len() * 50))
+        .bench_local(|| read_all(&bag, &index));
 }
 
 /// Messages as small as an IMU's: how much each costs, opening and the index included.
 #[divan::bench(args = FORMATS.map(|(name, _)| name))]
-fn read_small(bencher: Bencher<'_, '_>, name: &str) {
-    let (_, format) = FORMATS
-        .into_iter()
-        .find(|(known, _)| *known == name)
-        .unwrap_or(FORMATS[0]);
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let path = folder.path().join("bag");
-    let mut writer = BagWriter::create(&path, format).expect("a bag");
+fn read_small(bencher: Bencher<'_, '_>, format: &str) {
     let data: Vec<u8> = (0..192).collect();
     let image = Image {
         width: 16,
         height: 12,
         ..picture(Encoding::Mono8, 16, &data)
     };
-    for n in 0..SMALL {
-        writer
-            .write("/small", Time(n), &Message::Image(image))
-            .expect("a message");
-    }
-    writer.finish().expect("a bag");
+    let (_folder, path) = bag_of(format, SMALL, image);
     bencher.counter(ItemsCount::new(SMALL as u64)).bench_local(|| {
         let bag = Bag::open(&path, &Limits::default()).expect("a bag");
-        let index = bag.index("/small", Select::default()).expect("a topic");
-        let (mut reader, mut message) = (bag.reader(), Vec::new());
-        for entry in index.entries() {
-            reader.read(entry, &mut message).expect("a message");
-            black_box(&message);
-        }
+        let index = bag.index("/image", Select::default()).expect("a topic");
+        read_all(&bag, &index);
     });
 }
 

@@ -1,5 +1,6 @@
 //! A bag: its files opened, its messages found, its topics.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -53,7 +54,12 @@ pub struct Select {
 /// Messages of one topic by log time, with their times.
 #[derive(Clone, Debug)]
 pub struct Index {
-    entries: Vec<Entry>,
+    /// Of which bag: it has the messages, and they are not copied.
+    bag: Arc<Inner>,
+    /// Which of its topics.
+    topic: usize,
+    /// Which of the topic's messages.
+    range: Range<usize>,
     /// Stamps of headers, where those are wanted.
     stamps: Option<Vec<Time>>,
     order: Order,
@@ -62,14 +68,17 @@ pub struct Index {
 impl Index {
     /// The messages, by log time.
     pub fn entries(&self) -> &[Entry] {
-        &self.entries
+        let topic = self.bag.topics.get(self.topic);
+        topic
+            .and_then(|topic| topic.entries().get(self.range.clone()))
+            .unwrap_or_default()
     }
 
     /// The time of a message, by which the index was asked for.
     pub fn time(&self, n: usize) -> Option<Time> {
         match &self.stamps {
             Some(stamps) => stamps.get(n).copied(),
-            None => self.entries.get(n).map(|entry| entry.log_time),
+            None => self.entries().get(n).map(|entry| entry.log_time),
         }
     }
 
@@ -132,10 +141,16 @@ impl Bag {
     /// # Errors
     /// There is none of this name, or its messages are of two types.
     pub fn topic(&self, name: &str) -> Result<&Topic, BagError> {
-        let mut found = self.inner.topics.iter().filter(|topic| topic.name() == name);
+        self.numbered(name).map(|(_, topic)| topic)
+    }
+
+    /// A topic, and which of all it is.
+    fn numbered(&self, name: &str) -> Result<(usize, &Topic), BagError> {
+        let topics = self.inner.topics.iter().enumerate();
+        let mut found = topics.filter(|(_, topic)| topic.name() == name);
         match (found.next(), found.next()) {
             (Some(topic), None) => Ok(topic),
-            (Some(one), Some(other)) => Err(BagError::TwoTypes {
+            (Some((_, one)), Some((_, other))) => Err(BagError::TwoTypes {
                 topic: name.to_owned(),
                 types: [one.kind().to_owned(), other.kind().to_owned()],
             }),
@@ -174,7 +189,7 @@ impl Bag {
     /// # Errors
     /// There is no such topic; or, by [`By::Header`], its messages have no header or cannot be read.
     pub fn index(&self, topic: &str, select: Select) -> Result<Index, BagError> {
-        let topic = self.topic(topic)?;
+        let (number, topic) = self.numbered(topic)?;
         let all = topic.entries();
         let start = self.inner.span.map_or(Time(0), |(first, _)| first);
         let position = |offset: Nanos| {
@@ -183,13 +198,14 @@ impl Bag {
         };
         let from = select.from.map_or(0, position);
         let to = select.to.map_or(all.len(), position);
-        let entries = all.get(from..to).unwrap_or_default().to_vec();
+        let entries = all.get(from..to).unwrap_or_default();
         let stamps = match select.by {
             By::Log => None,
-            By::Header => Some(self.stamps(topic, &entries)?),
+            By::Header => Some(self.stamps(topic, entries)?),
         };
         let order = match &stamps {
             Some(stamps) => Order::of(stamps.iter().copied()),
+            None if entries.len() == all.len() => topic.order(),
             None => Order {
                 backwards: topic.order().backwards,
                 largest_step_back: topic.order().largest_step_back,
@@ -197,7 +213,9 @@ impl Bag {
             },
         };
         Ok(Index {
-            entries,
+            bag: Arc::clone(&self.inner),
+            topic: number,
+            range: from..to,
             stamps,
             order,
         })

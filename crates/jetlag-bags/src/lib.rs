@@ -34,6 +34,7 @@ mod mcap_file;
 pub mod message;
 mod metadata;
 mod order;
+mod pace;
 pub mod pixels;
 pub mod points;
 mod positioned;

@@ -1,6 +1,10 @@
 //! How much of a bag may be held at once, so that a damaged or hostile one cannot take all memory.
 
+use std::path::Path;
+
 use jetlag_record::units::{Bytes, Nanos};
+
+use crate::BagError;
 
 /// Limits of one bag. The defaults suit recordings of hours; each error that names a limit names its field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +30,22 @@ impl Default for Limits {
             unpacked_bytes: Bytes(64 << 30),
             wait: Nanos::from_millis(1000),
         }
+    }
+}
+
+impl Limits {
+    /// Refuses a message of a file that is longer than may be.
+    pub(crate) fn check_message(&self, path: &Path, length: u64) -> Result<(), BagError> {
+        if length <= self.message_bytes.0 {
+            return Ok(());
+        }
+        Err(BagError::TooLong {
+            path: path.to_owned(),
+            what: "a message",
+            found: Bytes(length),
+            limit: self.message_bytes,
+            field: "message_bytes",
+        })
     }
 }
 

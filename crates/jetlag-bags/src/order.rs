@@ -30,7 +30,7 @@ impl Order {
     /// Of times in the order in which they come.
     pub(crate) fn of(times: impl Iterator<Item = Time>) -> Order {
         let mut order = Order::default();
-        let mut steps = Vec::new();
+        let mut steps = Vec::with_capacity(times.size_hint().0);
         let mut before: Option<Time> = None;
         for time in times {
             if let Some(before) = before {

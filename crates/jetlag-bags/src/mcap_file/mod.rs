@@ -5,6 +5,7 @@
 
 mod chunk;
 mod indexed;
+mod plain;
 mod record;
 mod scan;
 
@@ -12,6 +13,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 pub(crate) use chunk::ChunkReader;
+pub(crate) use plain::PlainReader;
 
 use crate::contents::Contents;
 use crate::{BagError, Limits};

@@ -9,3 +9,4 @@ mod databases;
 mod expected;
 mod python;
 mod reading;
+mod small;

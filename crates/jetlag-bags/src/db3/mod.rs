@@ -5,6 +5,8 @@
 //! immutable where it was last written with a write-ahead log, since SQLite would otherwise make files beside it. One that is being
 //! written is read as far as it is committed, and one that is locked is waited for, but not for long.
 
+mod rows;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +15,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Row, ffi};
+
+pub(crate) use rows::RowReader;
 
 use crate::completeness::Loss;
 use crate::compression::Compression;
@@ -43,7 +47,7 @@ enum Access {
     Shared,
 }
 
-const MESSAGES: &str = "SELECT rowid, topic_id, timestamp, length(data) FROM messages ORDER BY rowid";
+const MESSAGES: &str = "SELECT rowid, topic_id, timestamp, octet_length(data) FROM messages ORDER BY rowid";
 const MESSAGE: &str = "SELECT data FROM messages WHERE rowid = ?1";
 const FRONT: &str = "SELECT substr(data, 1, 12) FROM messages WHERE rowid = ?1";
 
@@ -116,7 +120,7 @@ impl Database {
     ///
     /// # Errors
     /// It is locked or cannot be read.
-    pub(crate) fn connect(&self, limits: &Limits) -> Result<Connection, BagError> {
+    fn connect(&self, limits: &Limits) -> Result<Connection, BagError> {
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
         let connect = || {
@@ -145,12 +149,7 @@ impl Database {
     ///
     /// # Errors
     /// There is no such message, or it cannot be read.
-    pub(crate) fn message(
-        &self,
-        connection: &Connection,
-        row: u64,
-        into: &mut Vec<u8>,
-    ) -> Result<(), BagError> {
+    fn message(&self, connection: &Connection, row: u64, into: &mut Vec<u8>) -> Result<(), BagError> {
         self.query(connection, MESSAGE, row, into)
     }
 
@@ -158,12 +157,7 @@ impl Database {
     ///
     /// # Errors
     /// Those of [`Database::message`].
-    pub(crate) fn front(
-        &self,
-        connection: &Connection,
-        row: u64,
-        into: &mut Vec<u8>,
-    ) -> Result<(), BagError> {
+    fn front(&self, connection: &Connection, row: u64, into: &mut Vec<u8>) -> Result<(), BagError> {
         self.query(connection, FRONT, row, into)
     }
 
