@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::error::VideoError;
-use crate::frames::Reading;
+use crate::frames::{Layout, Reading};
 use crate::input::local;
 use crate::probe::{VideoFacts, lines};
 use crate::program::{Guard, Launch};
@@ -35,13 +35,12 @@ pub struct Device<'a> {
 
 /// Errors alone, no questions, no banner.
 const QUIET: [&str; 4] = ["-hide_banner", "-nostdin", "-v", "error"];
+const RGB: &str = "rgb24";
 /// A packet is written when it is there and not when 32 KiB are full, and no index is kept in memory.
-const NUT: [&str; 15] = [
+const NUT: [&str; 13] = [
     "-an",
     "-sn",
     "-dn",
-    "-pix_fmt",
-    "rgb24",
     "-c:v",
     "rawvideo",
     "-enc_time_base",
@@ -83,8 +82,9 @@ impl Ffmpeg {
     }
 
     /// Decodes a file as fast as its frames are taken. Times count from the frame that is shown first, whether or not that can be
-    /// decoded. `decoder` is ffmpeg's name of one, of the hardware for example; ffmpeg's own choice where it is not said.
-    pub fn file(&self, path: &Path, facts: &VideoFacts, decoder: Option<&str>) -> Launch {
+    /// decoded. `decoder` is ffmpeg's name of one, of the hardware for example; ffmpeg's own choice where it is not said. Answers how the
+    /// frames come, too: `yuv420p` as it is decoded, since it is half as long as RGB, or RGB.
+    pub fn file(&self, path: &Path, facts: &VideoFacts, decoder: Option<&str>) -> (Launch, Layout) {
         let (first, num, den) = facts.first();
         let launch = self.quiet().with(["-copyts"]);
         let launch = match decoder {
@@ -93,11 +93,13 @@ impl Ffmpeg {
         };
         // ffmpeg's own zero is the begin of the container, which may be that of its sound. In ticks of the filter, rounded.
         let from_first = format!("setpts=floor(PTS-({first}*{num}/{den})/TB+0.5)");
-        self.nut(
-            launch
-                .with(local(path))
-                .with(["-map", "0:V:0", "-vf", &from_first]),
-        )
+        let launch = launch
+            .with(local(path))
+            .with(["-map", "0:V:0", "-vf", &from_first]);
+        match facts.planes() {
+            Some(planes) => (self.nut(launch, planes.format), Layout::NutOf(planes.colours)),
+            None => (self.nut(launch, RGB), Layout::Nut),
+        }
     }
 
     /// Takes the frames of a camera as they come. Their times are the driver's, where it gives any.
@@ -117,7 +119,7 @@ impl Ffmpeg {
             launch = launch.with(["-video_size", &size.to_string()]);
         }
         let launch = launch.with([OsString::from("-i"), device.path.into()]);
-        self.nut(launch.with(["-map", "0:v:0"]))
+        self.nut(launch.with(["-map", "0:v:0"]), RGB)
     }
 
     /// The first of these encoders that this ffmpeg was built with.
@@ -193,12 +195,12 @@ impl Ffmpeg {
         Launch::of(&self.program).with(QUIET)
     }
 
-    fn nut(&self, launch: Launch) -> Launch {
+    fn nut(&self, launch: Launch, pixels: &str) -> Launch {
         let launch = match self.has_autoscale {
             true => launch.with(["-autoscale", "0"]),
             false => launch,
         };
-        launch.with(NUT).with(["pipe:1"])
+        launch.with(["-pix_fmt", pixels]).with(NUT).with(["pipe:1"])
     }
 }
 
@@ -234,18 +236,19 @@ mod tests {
             vec![-512, 0],
             (1, 15_360),
         );
-        let launch = ffmpeg(true).file(Path::new("-a b.mp4"), &facts, Some("h264_v4l2m2m"));
+        let (launch, layout) = ffmpeg(true).file(Path::new("-a b.mp4"), &facts, Some("h264_v4l2m2m"));
+        assert_eq!(layout, Layout::Nut, "nothing is known of its pixels");
         assert_eq!(
             written(&launch),
             "-hide_banner -nostdin -v error -copyts -c:v h264_v4l2m2m -fflags +genpts -protocol_whitelist file -i file:-a b.mp4 \
-             -map 0:V:0 -vf setpts=floor(PTS-(-512*1/15360)/TB+0.5) -autoscale 0 -an -sn -dn -pix_fmt rgb24 -c:v rawvideo \
+             -map 0:V:0 -vf setpts=floor(PTS-(-512*1/15360)/TB+0.5) -autoscale 0 -pix_fmt rgb24 -an -sn -dn -c:v rawvideo \
              -enc_time_base 1/1000000 -f nut -write_index 0 -flush_packets 1 pipe:1"
         );
         assert_eq!(
             launch.arguments[12], "file:-a b.mp4",
             "one word, whatever is in it"
         );
-        let old = ffmpeg(false).file(Path::new("a.mp4"), &facts, None);
+        let (old, _) = ffmpeg(false).file(Path::new("a.mp4"), &facts, None);
         assert!(!written(&old).contains("autoscale") && !written(&old).contains("-c:v h264"));
     }
 

@@ -4,9 +4,11 @@ use std::io::{BufReader, ErrorKind, Read};
 use std::time::Duration;
 
 use crate::child::{Running, start};
+use crate::error::Nut as Problem;
 use crate::error::VideoError;
 use crate::nut::{Failure, Head, Nut};
 use crate::pipe::{Pipe, Stop};
+use crate::planar::{self, Colours};
 use crate::program::{Guard, Launch};
 use crate::size::Size;
 
@@ -18,6 +20,8 @@ const BUFFER: usize = 16 << 10;
 pub enum Layout {
     /// NUT with one stream of packed RGB: size and times are in it.
     Nut,
+    /// NUT with one stream of packed RGB or of `yuv420p`, whose numbers mean these colours and are made into RGB here.
+    NutOf(Colours),
     /// Packed RGB of this size, one image after another.
     Rgb(Size),
 }
@@ -54,6 +58,10 @@ pub struct Frames {
     patience: Duration,
     most_pixels: u64,
     how: How,
+    /// What planes mean, where they may come.
+    colours: Option<Colours>,
+    /// Of the last frame.
+    planes: Vec<u8>,
     given: u64,
 }
 
@@ -85,9 +93,10 @@ impl Frames {
         layout: Layout,
         reading: &Reading,
     ) -> Result<Frames, VideoError> {
-        let how = match layout {
-            Layout::Nut => How::Begins,
-            Layout::Rgb(size) => How::Rgb(fitting(size, reading.most_pixels)?),
+        let (how, colours) = match layout {
+            Layout::Nut => (How::Begins, None),
+            Layout::NutOf(colours) => (How::Begins, Some(colours)),
+            Layout::Rgb(size) => (How::Rgb(fitting(size, reading.most_pixels)?), None),
         };
         let (running, pipe) = start(launch, guard, reading.patience, reading.stop.clone())?;
         Ok(Frames {
@@ -97,6 +106,8 @@ impl Frames {
             patience: reading.patience,
             most_pixels: reading.most_pixels,
             how,
+            colours,
+            planes: Vec::new(),
             given: 0,
         })
     }
@@ -122,7 +133,12 @@ impl Frames {
             Ok(None) => return self.end(),
             Err(failure) => return self.fail(failure),
         };
-        let length = fitting(size, self.most_pixels)?.bytes();
+        let size = fitting(size, self.most_pixels)?;
+        let is_planar = matches!(&self.how, How::Nut(nut) if nut.is_planar);
+        let length = match is_planar {
+            true => planar::bytes(size),
+            false => size.bytes(),
+        };
         let known: &[u8] = head.as_ref().map_or(&[][..], |head| head.known.as_slice());
         if let Some(head) = &head {
             let found = head.follow.saturating_add(known.len() as u64);
@@ -134,20 +150,27 @@ impl Frames {
                 });
             }
         }
-        if rgb.len() != length {
-            rgb.clear();
-            rgb.resize(length, 0);
-        }
-        rgb[..known.len()].copy_from_slice(known);
+        exactly(rgb, size.bytes());
+        let into = match is_planar {
+            true => {
+                exactly(&mut self.planes, length);
+                &mut self.planes
+            }
+            false => &mut *rgb,
+        };
+        into[..known.len()].copy_from_slice(known);
         let mut filled = known.len();
         while filled < length {
-            match self.pipe.read(&mut rgb[filled..]) {
+            match self.pipe.read(&mut into[filled..]) {
                 Ok(0) if filled == 0 => return self.end(),
                 Ok(0) => return self.cut(filled, size),
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return self.fail(error.into()),
             }
+        }
+        if let Some(colours) = self.colours.filter(|_| is_planar) {
+            planar::to_rgb(&self.planes, size, colours, rgb);
         }
         self.given += 1;
         Ok(Some(Shown {
@@ -160,6 +183,9 @@ impl Frames {
     fn head(&mut self) -> Result<Option<(Option<Head>, Size)>, Failure> {
         if matches!(self.how, How::Begins) {
             let nut = Nut::open(&mut self.pipe)?;
+            if nut.is_planar && self.colours.is_none() {
+                return Err(Problem::NotRgb("I420".to_owned()).into());
+            }
             self.how = How::Nut(nut);
         }
         match &mut self.how {
@@ -234,6 +260,14 @@ impl Frames {
                 error,
             },
         })
+    }
+}
+
+/// Makes it this long; what is in it is written over.
+fn exactly(buffer: &mut Vec<u8>, length: usize) {
+    if buffer.len() != length {
+        buffer.clear();
+        buffer.resize(length, 0);
     }
 }
 

@@ -14,6 +14,11 @@
 //! rate, which a video of variable rate does not have. The length shows where images change their size in the middle, which a
 //! pipe of bare pixels hides.
 //!
+//! # Colours
+//! Most videos are decoded to planes of brightness and colour ([`Layout::NutOf`]): half the bytes of RGB. They are taken as they are and
+//! made into RGB here, rounded exactly, which costs less than ffmpeg's conversion and the longer pipe. Anything else ffmpeg converts.
+//!
+//! # Other programs
 //! Other programs write packed RGB of a size that the caller knows ([`Layout::Rgb`]); such frames have the time at which they came.
 //!
 //! # The program
@@ -30,6 +35,7 @@ mod input;
 mod nut;
 mod outlet;
 mod pipe;
+mod planar;
 mod probe;
 mod program;
 mod said;
@@ -40,6 +46,7 @@ pub use error::{Nut, VideoError};
 pub use ffmpeg::{Device, Ffmpeg};
 pub use frames::{Frames, Layout, Reading, Shown};
 pub use pipe::Stop;
+pub use planar::{Colours, Matrix, Range};
 pub use probe::{MOST_FRAMES, VideoFacts, probe};
 pub use program::{Guard, Launch};
 pub use size::{NoSize, Size};

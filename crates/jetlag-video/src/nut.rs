@@ -24,6 +24,8 @@ const LONGEST_PACKET: u64 = 1 << 20;
 const CHECKED: u64 = 4096;
 /// Packed RGB of 8 bits.
 const RGB24: &[u8] = b"RGB\x18";
+/// Planes of brightness and of two colours at half the width and height.
+const PLANES: &[u8] = b"I420";
 const VIDEO: u64 = 0;
 
 const CODED_PTS: u64 = 1 << 3;
@@ -112,6 +114,8 @@ pub(crate) struct Nut {
     last_pts: i64,
     /// Of its images.
     pub(crate) size: Size,
+    /// Whether they are planes of brightness and colour; otherwise they are packed RGB.
+    pub(crate) is_planar: bool,
 }
 
 impl Nut {
@@ -132,7 +136,7 @@ impl Nut {
         if stream.code != STREAM {
             return Err(Problem::Damaged("stream header").into());
         }
-        let (base, msb_shift, size) =
+        let (base, msb_shift, size, is_planar) =
             stream_header(stream.content.bytes(), &bases).ok_or(Problem::Damaged("stream header"))??;
         Ok(Nut {
             codes,
@@ -142,6 +146,7 @@ impl Nut {
             msb_shift,
             last_pts: 0,
             size,
+            is_planar,
         })
     }
 
@@ -402,16 +407,19 @@ fn codes(c: &mut &[u8]) -> Option<Box<[Code; 256]>> {
     Some(codes)
 }
 
+type Stream = (Base, u32, Size, bool);
+
 /// `None` where it is damaged.
-fn stream_header(mut content: &[u8], bases: &[Base]) -> Option<Result<(Base, u32, Size), Problem>> {
+fn stream_header(mut content: &[u8], bases: &[Base]) -> Option<Result<Stream, Problem>> {
     let c = &mut content;
     number(c)?; // Its number, of one.
     let class = number(c)?;
     let kind = bytes(c)?;
-    if class != VIDEO || kind != RGB24 {
+    if class != VIDEO || ![RGB24, PLANES].contains(&kind) {
         let kind: String = kind.iter().map(|byte| byte.escape_ascii().to_string()).collect();
         return Some(Err(Problem::NotRgb(kind.chars().take(40).collect())));
     }
+    let is_planar = kind == PLANES;
     let base = *bases.get(usize::try_from(number(c)?).ok()?)?;
     let msb_shift = u32::try_from(number(c)?).ok().filter(|shift| *shift < 32)?;
     number(c)?; // The longest distance of times.
@@ -420,7 +428,7 @@ fn stream_header(mut content: &[u8], bases: &[Base]) -> Option<Result<(Base, u32
     bytes(c)?; // For a decoder; there is none.
     let side = |c: &mut &[u8]| u32::try_from(number(c)?).ok();
     let size = Size::new(side(c)?, side(c)?)?;
-    Some(Ok((base, msb_shift, size)))
+    Some(Ok((base, msb_shift, size, is_planar)))
 }
 
 /// The first byte of what comes next; `None` at the end.

@@ -10,6 +10,7 @@ use crate::child::start;
 use crate::error::VideoError;
 use crate::frames::Reading;
 use crate::input::local;
+use crate::planar::Planes;
 use crate::program::{Guard, Launch};
 use crate::size::Size;
 
@@ -23,6 +24,8 @@ const LONGEST_LINE: u64 = 64 << 10;
 pub struct VideoFacts {
     codec: String,
     size: Size,
+    /// Where ffmpeg need not convert what it decodes.
+    planes: Option<Planes>,
     /// When frames are shown, in ticks, ascending and each once.
     ticks: Vec<i64>,
     /// A tick in seconds, as a fraction.
@@ -38,6 +41,7 @@ impl VideoFacts {
         VideoFacts {
             codec,
             size,
+            planes: None,
             ticks,
             tick,
             missing: 0,
@@ -53,6 +57,11 @@ impl VideoFacts {
     /// other way round.
     pub fn size(&self) -> Size {
         self.size
+    }
+
+    /// As its images are decoded, if they are `yuv420p` with even sides. Of anything else ffmpeg makes RGB.
+    pub(crate) fn planes(&self) -> Option<Planes> {
+        self.planes
     }
 
     /// How many more frames the file's head counts: a file that was cut off. 0 also where the head does not count them.
@@ -128,7 +137,8 @@ pub fn probe(
 }
 
 fn question(ffprobe: &Path, path: &Path) -> Launch {
-    let entries = "stream=codec_name,width,height,time_base,nb_frames:packet=pts,flags";
+    let entries =
+        "stream=codec_name,width,height,pix_fmt,color_range,color_space,time_base,nb_frames:packet=pts,flags";
     Launch::of(ffprobe)
         .with(["-hide_banner", "-v", "error", "-select_streams", "V:0"])
         .with(["-show_entries", entries, "-of", "compact"])
@@ -140,6 +150,7 @@ fn question(ffprobe: &Path, path: &Path) -> Launch {
 struct Answer {
     codec: Option<String>,
     size: Option<Size>,
+    planes: Option<Planes>,
     tick: Option<(u32, u32)>,
     ticks: Vec<i64>,
     /// Packets that came, and those that the head counts, where it does.
@@ -176,6 +187,12 @@ impl Answer {
                 self.size = whole("width")
                     .zip(whole("height"))
                     .and_then(|(w, h)| Size::new(w, h));
+                let is_even = self
+                    .size
+                    .is_some_and(|size| (size.width() | size.height()) % 2 == 0);
+                self.planes = field("pix_fmt")
+                    .filter(|_| is_even)
+                    .and_then(|pixels| Planes::of(pixels, field("color_range"), field("color_space")));
                 self.tick = field("time_base").and_then(fraction);
                 self.counted = field("nb_frames").and_then(|value| value.parse().ok());
             }
@@ -200,6 +217,7 @@ impl Answer {
             .map_or(0, |counted| counted.saturating_sub(self.packets));
         Some(VideoFacts {
             missing,
+            planes: self.planes,
             ..VideoFacts::new(codec, self.size?, self.ticks, tick)
         })
     }

@@ -7,7 +7,7 @@
 
 use std::alloc::System;
 
-use jetlag_video::{Frames, Launch, Layout, Reading};
+use jetlag_video::{Colours, Frames, Launch, Layout, Matrix, Range, Reading};
 use nvidia_doubles::machine;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -29,13 +29,19 @@ fn main() {
     };
     read(&Launch::of("yes"), Layout::Rgb("100x100".parse().unwrap()));
     let picture = "testsrc2=size=96x64:rate=30";
-    let launch = Launch::of("ffmpeg")
-        .with([
-            "-v", "error", "-nostdin", "-f", "lavfi", "-i", picture, "-pix_fmt", "rgb24",
-        ])
-        .with(["-c:v", "rawvideo", "-f", "nut", "pipe:1"]);
+    let launch = |pixels| {
+        Launch::of("ffmpeg")
+            .with([
+                "-v", "error", "-nostdin", "-f", "lavfi", "-i", picture, "-pix_fmt", pixels,
+            ])
+            .with(["-c:v", "rawvideo", "-f", "nut", "pipe:1"])
+    };
+    let (range, matrix) = (Range::Limited, Matrix::Bt709);
     match std::process::Command::new("ffmpeg").arg("-version").output() {
-        Ok(_) => read(&launch, Layout::Nut),
+        Ok(_) => {
+            read(&launch("rgb24"), Layout::Nut);
+            read(&launch("yuv420p"), Layout::NutOf(Colours { range, matrix }));
+        }
         Err(_) => machine::missing(&["JETLAG_REQUIRE_FFMPEG"], "no ffmpeg in PATH"),
     }
 }

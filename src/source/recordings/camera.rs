@@ -69,7 +69,9 @@ pub(super) fn source(spec: &CameraSpec, guard: Option<&Guard>) -> Result<Live, S
         size: Arc::clone(&size),
     };
     let stamps = match layout {
-        Layout::Nut => "stamps of its driver where they are of the run's clock, else of their arrival",
+        Layout::Nut | Layout::NutOf(_) => {
+            "stamps of its driver where they are of the run's clock, else of their arrival"
+        }
         Layout::Rgb(_) => "stamps of their arrival",
     };
     let pixels = Box::new(Pixels {

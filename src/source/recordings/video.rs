@@ -126,7 +126,7 @@ fn decoder(
     match &spec.decoder {
         VideoDecoder::Ffmpeg(decoder) => {
             let ffmpeg = Ffmpeg::find(guard, reading)?;
-            Ok((ffmpeg.file(&spec.path, facts, decoder.as_deref()), Layout::Nut))
+            Ok(ffmpeg.file(&spec.path, facts, decoder.as_deref()))
         }
         VideoDecoder::Command { command, size } => {
             let path = spec.path.to_string_lossy();

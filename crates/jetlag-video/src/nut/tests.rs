@@ -101,7 +101,8 @@ fn a_syncpoint_moves_the_time_and_other_packets_are_passed_over() {
 fn what_is_no_nut_or_none_with_rgb_is_told() {
     let told = |stream: &[u8]| heads(stream).unwrap_err();
     assert!(told(&[7; 100]).contains("does not begin as one"));
-    assert!(told(&headers(b"I420")).contains("its frames are I420"));
+    assert!(told(&headers(b"NV12")).contains("its frames are NV12"));
+    assert!(Nut::open(&mut Cursor::new(headers(PLANES))).unwrap().is_planar);
     assert!(told(b"nut/").contains("unexpected end"));
     let mut stream = headers(RGB24);
     stream.push(b'N');

@@ -241,9 +241,9 @@ fn an_image_that_is_too_large_takes_no_memory() {
         ..Reading::default()
     };
     let facts = probe(ffprobe(), &video, None, &reading).unwrap();
-    let launch = Ffmpeg::find(None, &reading).unwrap().file(&video, &facts, None);
+    let (launch, layout) = Ffmpeg::find(None, &reading).unwrap().file(&video, &facts, None);
     told(
-        &fails(&launch, Layout::Nut, &reading, 0),
+        &fails(&launch, layout, &reading, 0),
         &["64x48", "3000", "max_megapixels"],
     );
 }

@@ -53,8 +53,8 @@ fn ffprobe() -> &'static Path {
 fn decoded(path: &Path) -> Result<(Vec<i64>, Vec<Size>), VideoError> {
     let reading = Reading::default();
     let facts = probe(ffprobe(), path, None, &reading)?;
-    let launch = Ffmpeg::find(None, &reading)?.file(path, &facts, None);
-    let mut frames = Frames::start(&launch, None, Layout::Nut, &reading)?;
+    let (launch, layout) = Ffmpeg::find(None, &reading)?.file(path, &facts, None);
+    let mut frames = Frames::start(&launch, None, layout, &reading)?;
     let (mut times, mut sizes, mut rgb) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(shown) = frames.next(&mut rgb)? {
         assert_eq!(rgb.len(), shown.size.bytes());

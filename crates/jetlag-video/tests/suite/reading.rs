@@ -183,8 +183,8 @@ fn pixels_are_red_green_blue_and_a_turned_video_is_upright() {
     assert!(output.status.success());
     let reading = Reading::default();
     let facts = probe(ffprobe(), &turned, None, &reading).unwrap();
-    let launch = Ffmpeg::find(None, &reading).unwrap().file(&turned, &facts, None);
-    let mut frames = Frames::start(&launch, None, Layout::Nut, &reading).unwrap();
+    let (launch, layout) = Ffmpeg::find(None, &reading).unwrap().file(&turned, &facts, None);
+    let mut frames = Frames::start(&launch, None, layout, &reading).unwrap();
     let mut rgb = Vec::new();
     let shown = frames.next(&mut rgb).unwrap().unwrap();
     assert!(rgb[0] > 240 && rgb[1] < 20 && rgb[2] < 20, "{:?}", &rgb[..3]);
@@ -235,4 +235,129 @@ fn a_guard_becomes_the_program() {
     let mut rgb = Vec::new();
     frames.next(&mut rgb).unwrap().unwrap();
     assert_eq!(rgb, b"abc");
+}
+
+#[test]
+fn colours_are_those_that_ffmpeg_makes_of_them() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (tv, pc, odd) = ("scale=out_range=tv", "scale=out_range=pc", "scale=321:241");
+    let (h264, vp9) = ("libx264", "libvpx-vp9");
+    for (name, codec, pixels, more, is_ours) in [
+        ("unknown.mp4", h264, "yuv420p", ["-vf", tv, "-g", "5"], true),
+        (
+            "601.mp4",
+            h264,
+            "yuv420p",
+            ["-vf", tv, "-colorspace", "smpte170m"],
+            true,
+        ),
+        (
+            "709.mp4",
+            h264,
+            "yuv420p",
+            ["-vf", tv, "-colorspace", "bt709"],
+            true,
+        ),
+        (
+            "full.mp4",
+            h264,
+            "yuvj420p",
+            ["-vf", pc, "-colorspace", "bt709"],
+            true,
+        ),
+        (
+            "full.webm",
+            vp9,
+            "yuv420p",
+            ["-vf", pc, "-color_range", "pc"],
+            true,
+        ),
+        ("odd.mkv", "ffv1", "yuv420p", ["-vf", odd, "-g", "5"], false),
+        ("444.mp4", h264, "yuv444p", ["-vf", tv, "-g", "5"], false),
+        ("deep.mp4", h264, "yuv420p10le", ["-vf", tv, "-g", "5"], false),
+        (
+            "2020.mp4",
+            h264,
+            "yuv420p",
+            ["-vf", tv, "-colorspace", "bt2020nc"],
+            false,
+        ),
+    ] {
+        let arguments = [
+            "testsrc2=size=320x240:rate=10",
+            "-frames:v",
+            "3",
+            "-c:v",
+            codec,
+            "-pix_fmt",
+            pixels,
+        ];
+        let video = made(folder.path(), name, &[&arguments[..], &more].concat());
+        let reading = Reading::default();
+        let facts = probe(ffprobe(), &video, None, &reading).unwrap();
+        let (launch, layout) = Ffmpeg::find(None, &reading).unwrap().file(&video, &facts, None);
+        assert_eq!(matches!(layout, Layout::NutOf(_)), is_ours, "{name}: {layout:?}");
+        let mut frames = Frames::start(&launch, None, layout, &reading).unwrap();
+        let (mut rgb, mut all) = (Vec::new(), Vec::new());
+        while frames.next(&mut rgb).unwrap().is_some() {
+            all.extend_from_slice(&rgb);
+        }
+        // Its fast conversion is off by up to three, and is darker.
+        let exactly = ["-sws_flags", "neighbor+accurate_rnd+full_chroma_int"];
+        let output = Command::new("ffmpeg")
+            .args(["-v", "error", "-nostdin", "-i"])
+            .arg(&video)
+            .args(if is_ours { &exactly[..] } else { &[] })
+            .args(["-pix_fmt", "rgb24", "-f", "rawvideo", "pipe:1"])
+            .output()
+            .unwrap();
+        assert_eq!(all.len(), output.stdout.len(), "{name}");
+        let off: Vec<u8> = all
+            .iter()
+            .zip(&output.stdout)
+            .map(|(a, b)| a.abs_diff(*b))
+            .collect();
+        let most = if is_ours { 1 } else { 0 };
+        assert!(
+            off.iter().all(|off| *off <= most),
+            "{name}: {:?}",
+            off.iter().max()
+        );
+        let share = off.iter().filter(|off| **off > 0).count() as f64 / off.len() as f64;
+        assert!(share < 0.01, "{name}: {share}");
+    }
+}
+
+#[test]
+fn planes_are_refused_where_nobody_said_what_they_mean() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let launch = Launch::of("ffmpeg")
+        .with([
+            "-v",
+            "error",
+            "-nostdin",
+            "-f",
+            "lavfi",
+            "-i",
+            "testsrc2=size=64x48:rate=30",
+        ])
+        .with([
+            "-frames:v",
+            "2",
+            "-pix_fmt",
+            "yuv420p",
+            "-c:v",
+            "rawvideo",
+            "-f",
+            "nut",
+            "pipe:1",
+        ]);
+    let mut frames = Frames::start(&launch, None, Layout::Nut, &Reading::default()).unwrap();
+    let error = frames.next(&mut Vec::new()).unwrap_err().to_string();
+    assert!(error.contains("I420"), "{error}");
 }
