@@ -76,7 +76,7 @@ pub(super) fn resolve_tenant(
         }
         _ => tenant.arrival(r),
     };
-    let overload = tenant.overload(r);
+    let overload = tenant.overload(&source, r);
     tenant.virtual_time(&backend, &arrival, r);
     if let Some(spot) = typed.deadline.given() {
         let ok = spot.value > Nanos::ZERO;
@@ -456,24 +456,37 @@ impl One<'_> {
         phase.or(Nanos::ZERO)
     }
 
-    fn overload(&self, r: &mut Reader) -> Overload {
+    /// What waits. The images of several cameras have one inference only if they all can wait together.
+    fn overload(&self, source: &SourceSpec, r: &mut Reader) -> Overload {
+        let together = match source {
+            SourceSpec::Cameras(cameras) if self.typed.batch.or(1) > 1 => cameras.len(),
+            _ => 1,
+        };
         let mut length = |read: &Read<usize>, field: &str, default: usize| {
             if let Some(spot) = read.given() {
                 let ok = (1..=LONGEST_QUEUE).contains(&spot.value);
                 require(r, spot, ok, self.of(field), "from 1 to 65536 frames");
+                if ok && spot.value < together {
+                    let why = format!(
+                        "the images of {together} cameras do not fit into a line of {}",
+                        spot.value
+                    );
+                    let advice = format!("give it {together} or more, or leave `overload` out");
+                    self.contradiction(r, &spot.place, field, &why, &advice);
+                }
             }
             read.or(default)
         };
         match self.typed.overload.given().map(|spot| &spot.value) {
-            None => Overload::DropOldest { queue: 1 },
+            None => Overload::DropOldest { queue: together },
             Some(OverloadFile::Queue { capacity }) => Overload::Queue {
                 capacity: length(capacity, "capacity", 1024),
             },
             Some(OverloadFile::DropOldest { queue }) => Overload::DropOldest {
-                queue: length(queue, "queue", 1),
+                queue: length(queue, "queue", together),
             },
             Some(OverloadFile::DropNewest { queue }) => Overload::DropNewest {
-                queue: length(queue, "queue", 1),
+                queue: length(queue, "queue", together),
             },
         }
     }

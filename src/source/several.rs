@@ -1,13 +1,15 @@
 //! Several cameras of one recording as one source: their frames one after the other, in the order in which they came.
 //!
 //! A tenant with a `batch` of as many takes the images of one moment in one inference; each is a frame of its own all the same, and
-//! says of which camera it is.
+//! says of which camera it is. A moment ends where a camera comes again, so that an image that was lost mixes it with no other.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::sensor::Sensor;
 use super::timeline::{FrameTime, Timeline};
 use super::{ContentKind, Frame, Source, SourceError, SourceInfo, Waits, position_after};
+use crate::units::Nanos;
 
 /// Why several sensors make no source.
 #[derive(Debug, thiserror::Error)]
@@ -77,18 +79,54 @@ impl Several {
         }
         coming.sort_by_key(|(time, camera, _)| (time.came, *camera));
         let times = coming.iter().map(|(time, ..)| *time).collect();
+        let captures: Vec<(Nanos, u8)> = coming
+            .iter()
+            .map(|(time, camera, _)| (time.captured, *camera))
+            .collect();
         Ok(Several {
             cameras: sensors,
             order: coming
                 .iter()
                 .map(|(_, camera, frame)| (*camera, *frame))
                 .collect(),
-            timeline: Timeline::new(times, lap),
+            timeline: Timeline::new(times, lap).of_moments(moments(&captures)),
             description: format!("{} images of several cameras: {}", coming.len(), words.join("; ")),
             next: 0,
             repeats,
         })
     }
+}
+
+/// The moment of each image, from 0: images that come one after the other, none of a camera that is there already, and none later than
+/// two thirds of a camera's period after the first. The cameras of a car are not triggered at once, but within its period.
+fn moments(captures: &[(Nanos, u8)]) -> Vec<u32> {
+    let apart = shortest_period(captures).map_or(Nanos(i64::MAX), |period| Nanos(period.0 / 3 * 2));
+    let (mut moment, mut first, mut there) = (0, None, BTreeSet::new());
+    let of = |&(at, camera): &(Nanos, u8)| {
+        let begin = *first.get_or_insert(at);
+        if !there.insert(camera) || at - begin > apart {
+            (moment, first, there) = (moment + 1, Some(at), BTreeSet::from([camera]));
+        }
+        moment
+    };
+    captures.iter().map(of).collect()
+}
+
+/// The least median gap between two images of a camera; `None` where each has one image at most.
+fn shortest_period(captures: &[(Nanos, u8)]) -> Option<Nanos> {
+    let of = |camera: u8| {
+        let mut own: Vec<Nanos> = captures
+            .iter()
+            .filter(|(_, of)| *of == camera)
+            .map(|(at, _)| *at)
+            .collect();
+        own.sort_unstable();
+        let mut gaps: Vec<Nanos> = own.iter().zip(own.iter().skip(1)).map(|(a, b)| *b - *a).collect();
+        gaps.sort_unstable();
+        gaps.get(gaps.len() / 2).copied()
+    };
+    let last = captures.iter().map(|(_, camera)| *camera).max()?;
+    (0..=last).filter_map(of).min()
 }
 
 impl Source for Several {
@@ -158,5 +196,45 @@ impl Source for Several {
 
     fn timeline(&self) -> Option<&Timeline> {
         Some(&self.timeline)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In milliseconds, of cameras that are 20 ms behind one another, ten times a second.
+    fn of_ms(images: &[(i64, u8)]) -> Vec<u32> {
+        let captures: Vec<(Nanos, u8)> = images
+            .iter()
+            .map(|(ms, camera)| (Nanos::from_millis(*ms), *camera))
+            .collect();
+        moments(&captures)
+    }
+
+    #[test]
+    fn a_moment_has_each_camera_once_and_a_lost_image_mixes_it_with_no_other() {
+        let whole = [
+            (0, 0),
+            (20, 1),
+            (40, 2),
+            (100, 0),
+            (120, 1),
+            (140, 2),
+            (200, 0),
+            (220, 1),
+            (240, 2),
+        ];
+        assert_eq!(of_ms(&whole), [0, 0, 0, 1, 1, 1, 2, 2, 2]);
+        let without = |lost: usize| {
+            let mut images = whole.to_vec();
+            images.remove(lost);
+            of_ms(&images)
+        };
+        assert_eq!(without(3), [0, 0, 0, 1, 1, 2, 2, 2]);
+        assert_eq!(without(4), [0, 0, 0, 1, 1, 2, 2, 2]);
+        assert_eq!(without(5), [0, 0, 0, 1, 1, 2, 2, 2]);
+        assert_eq!(of_ms(&[(0, 0), (5, 1)]), [0, 0]);
+        assert!(of_ms(&[]).is_empty());
     }
 }

@@ -21,6 +21,8 @@ pub struct Timeline {
     frames: Vec<FrameTime>,
     lap: Nanos,
     sets: Option<Sets>,
+    /// The moment that each frame is of, counted from 0 and never backwards; empty where each has one of its own.
+    moments: Vec<u32>,
 }
 
 /// Of frames that are sets of several sensors: when they are complete, and which never are. A set comes with its first frame.
@@ -50,7 +52,25 @@ impl Timeline {
             frames,
             lap: lap.max(least),
             sets: None,
+            moments: Vec::new(),
         }
+    }
+
+    /// The same, of frames of which several are of one moment: one number a frame, from 0 and never backwards.
+    #[must_use]
+    pub fn of_moments(mut self, moments: Vec<u32>) -> Timeline {
+        self.moments = moments;
+        self
+    }
+
+    /// The moment of the frame with this number, both counted through all laps; `None` where each frame has one of its own.
+    pub fn moment(&self, number: u64) -> Option<u64> {
+        let length = self.moments.len() as u64;
+        let within = usize::try_from(number.checked_rem(length)?).ok()?;
+        let in_lap = u64::from(*self.moments.last()?) + 1;
+        (number / length)
+            .checked_mul(in_lap)?
+            .checked_add(u64::from(*self.moments.get(within)?))
     }
 
     /// The same, of frames that are sets. A lap lasts until its last set is complete.

@@ -85,6 +85,11 @@ impl ReleaseLine {
         self.releases.is_closed()
     }
 
+    /// The frame whose turn it is.
+    pub fn first(&self) -> Option<&Release> {
+        self.line.first()
+    }
+
     /// When the next frame is due by itself; `None` for a closed loop, and where no more may come.
     pub fn next_due(&self) -> Option<Stamp> {
         if self.is_closed() || !self.may_release() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jetlag::detector::{Detection, Place};
 use jetlag::record::{FrameRecord, RunReader, Stage};
-use jetlag::units::Nanos;
+use jetlag::units::{Nanos, Stamp};
 
 use super::cameras::{ALL, add_cameras};
 use super::{drive, recorded, run_of, summary};
@@ -85,4 +85,41 @@ fn images_of_one_moment_have_one_inference_and_their_own_times_and_boxes() {
     let tenant = "detector: \"builtin:lidar\", backend: Cpu(threads: 1), arrival: Replay, \
                   source: NuScenes(path: \"drive\", sensors: [\"CAM_FRONT\", \"CAM_BACK\"])";
     assert_refused(&run_of(folder, tenant, ""), 2, &["takes Points frames"]);
+}
+
+#[test]
+fn frames_that_are_dropped_mix_no_moments_and_a_line_that_holds_none_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drive(folder, "nuscenes", "drive", "3");
+    add_cameras(&folder.join("drive"), &ALL);
+    any_batch(folder);
+    let tenant = |overload: &str| {
+        format!(
+            "detector: \"camera.ron\", backend: Cpu(threads: 1), arrival: Replay, batch: 3, frames: 60, {overload} \
+             source: NuScenes(path: \"drive\", sensors: [\"CAM_FRONT\", \"CAM_FRONT_RIGHT\", \"CAM_BACK\"])"
+        )
+    };
+    run_of(folder, &tenant(""), "");
+    let (frames, _) = recorded(folder);
+    let mut batches: BTreeMap<u64, Vec<Stamp>> = BTreeMap::new();
+    for frame in frames {
+        if let Some(batch) = frame.batch {
+            batches
+                .entry(batch.first)
+                .or_default()
+                .push(frame.captured.unwrap());
+        }
+    }
+    assert!(!batches.is_empty());
+    for captured in batches.values() {
+        // Moments are 83 ms apart, and their images 4 ms.
+        let spread = *captured.iter().max().unwrap() - *captured.iter().min().unwrap();
+        assert!(spread <= Nanos::from_millis(4), "{captured:?}");
+    }
+    assert_refused(
+        &run_of(folder, &tenant("overload: DropOldest(queue: 2),"), ""),
+        2,
+        &["the images of 3 cameras do not fit into a line of 2; give it 3 or more"],
+    );
 }

@@ -234,10 +234,11 @@ fn text(made: &Made, out: &Path) -> String {
     text.push_str(&grid.render(&report::style()));
     if !made.left_whole.is_empty() {
         let all: u64 = made.left_whole.iter().map(|left| left.channels).sum();
-        text.push_str(&format!(
-            "\n{all} filters of {} layers stay at every level:\n",
-            made.left_whole.len()
-        ));
+        let layers = match made.left_whole.len() {
+            1 => "one layer".to_owned(),
+            several => format!("{several} layers"),
+        };
+        text.push_str(&format!("\n{all} filters of {layers} stay at every level:\n"));
         for left in made.left_whole.iter().take(MOST_NAMED) {
             text.push_str(&format!(
                 "  `{}` ({}), {} of {}: {}\n",

@@ -99,54 +99,50 @@ fn nearest(sensors: &[&[FrameTime]], coming: &[(Nanos, usize, usize)], rules: Ru
     sets
 }
 
-/// The set with the least spread that this frame completes with those that wait, of several the earliest; `None` where there is none within the tolerance.
+/// The set with the least spread that this frame completes with those that wait, of several the earliest; `None` where there is none
+/// within the tolerance. Sorts what waits within the tolerance once, and looks at each of it once.
 fn completed(
     sensors: &[&[FrameTime]],
     queues: &[VecDeque<usize>],
     (sensor, number): (usize, usize),
     tolerance: Nanos,
 ) -> Option<Set> {
-    let time = |sensor: usize, number: usize| sensors.get(sensor)?.get(number).copied();
-    let own = time(sensor, number)?.captured;
-    // A set begins with its earliest capture, which is one of these.
-    let begins = queues.iter().enumerate().flat_map(|(place, queue)| {
-        let waiting = queue.iter().filter_map(move |&number| time(place, number));
-        waiting.map(|frame| frame.captured)
-    });
-    let begins = begins.filter(|begin| *begin <= own && own - *begin <= tolerance);
-    let mut best: Option<(Nanos, Set)> = None; // With its earliest capture.
-    for begin in begins {
-        let nearest = |place: usize| {
-            if place == sensor {
-                return Some(number);
-            }
-            let within = queues.get(place)?.iter().copied().filter(|&other| {
-                time(place, other)
-                    .is_some_and(|frame| frame.captured >= begin && frame.captured - begin <= tolerance)
-            });
-            within.min_by_key(|&other| {
-                let captured = time(place, other).map(|frame| frame.captured);
-                captured.map_or((i64::MAX, own), |at| ((at - own).0.abs(), at))
-            })
-        };
-        let frames: Option<Vec<usize>> = (0..sensors.len()).map(nearest).collect();
-        let Some(frames) = frames else { continue };
-        let begins = frames
-            .iter()
-            .enumerate()
-            .filter_map(|(place, &number)| time(place, number))
-            .map(|frame| frame.captured)
-            .min()
-            .unwrap_or_default();
-        let Some(set) = Set::of(sensors, frames) else {
-            continue;
-        };
-        let is_better = |(began, best): &(Nanos, Set)| (set.skew, begins) < (best.skew, *began);
-        if best.as_ref().is_none_or(is_better) {
-            best = Some((begins, set));
+    let captured = |place: usize, number: usize| Some(sensors.get(place)?.get(number)?.captured);
+    let own = captured(sensor, number)?;
+    let mut near: Vec<(Nanos, usize, usize)> = vec![(own, sensor, number)];
+    for (place, queue) in queues.iter().enumerate().filter(|(place, _)| *place != sensor) {
+        let before = near.len();
+        near.extend(queue.iter().filter_map(|&waiting| {
+            let at = captured(place, waiting)?;
+            ((at - own).0.abs() <= tolerance.0).then_some((at, place, waiting))
+        }));
+        // Mostly a sensor has nothing yet, and then no set can be.
+        if near.len() == before {
+            return None;
         }
     }
-    best.map(|(_, set)| set)
+    near.sort_unstable();
+    // Of each sensor the first frame from here on: with the one at which a set begins, these are the set with the least spread.
+    let mut first: Vec<Option<(Nanos, usize)>> = vec![None; sensors.len()];
+    *first.get_mut(sensor)? = Some((own, number));
+    let mut best: Option<(Nanos, Vec<usize>)> = None;
+    for (begin, place, waiting) in near.into_iter().rev() {
+        if place != sensor {
+            *first.get_mut(place)? = Some((begin, waiting));
+        }
+        if begin > own {
+            continue;
+        }
+        let Some(frames) = first.iter().copied().collect::<Option<Vec<_>>>() else {
+            continue;
+        };
+        let end = frames.iter().map(|(at, _)| *at).max()?;
+        let spread = end - begin;
+        if spread <= tolerance && best.as_ref().is_none_or(|(least, _)| spread <= *least) {
+            best = Some((spread, frames.into_iter().map(|(_, number)| number).collect()));
+        }
+    }
+    Set::of(sensors, best?.1)
 }
 
 /// Of the frames without a set: when those came that opened one, and how many others there are. Frames before and after the time in

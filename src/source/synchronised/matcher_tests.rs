@@ -185,15 +185,21 @@ proptest! {
     }
 
     #[test]
-    fn two_sensors_are_matched_as_the_definition_says(one in times(), other in times(), tolerance in 1i64..150) {
-        let sensors: [&[FrameTime]; 2] = [&one, &other];
-        let found = by_nearest(&sensors, Nanos(tolerance * MS), 10);
-        prop_assert_eq!(pairs(&found), by_definition(sensors, tolerance * MS));
+    fn sets_are_those_of_the_definition(
+        sensors in proptest::collection::vec(times(), 2..5),
+        tolerance in 1i64..150,
+        queue in 1usize..5,
+    ) {
+        let sensors: Vec<&[FrameTime]> = sensors.iter().map(Vec::as_slice).collect();
+        let found = by_nearest(&sensors, Nanos(tolerance * MS), queue);
+        let found: Vec<Vec<usize>> = found.sets.into_iter().map(|set| set.frames).collect();
+        prop_assert_eq!(found, by_definition(&sensors, tolerance * MS, queue));
     }
 }
 
-/// Two sensors with queues of ten, written anew: when a frame comes, its nearest partner that waits.
-fn by_definition(sensors: [&[FrameTime]; 2], tolerance: i64) -> Vec<(usize, usize)> {
+/// Written anew, by trying all: when a frame comes, of all sets with it and with one that waits of each other sensor, that with the least
+/// spread; of several the earliest, of each sensor its earliest frame.
+fn by_definition(sensors: &[&[FrameTime]], tolerance: i64, queue: usize) -> Vec<Vec<usize>> {
     let mut coming: Vec<(i64, usize, usize)> = Vec::new();
     for (sensor, frames) in sensors.iter().enumerate() {
         for (number, frame) in frames.iter().enumerate() {
@@ -201,29 +207,56 @@ fn by_definition(sensors: [&[FrameTime]; 2], tolerance: i64) -> Vec<(usize, usiz
         }
     }
     coming.sort_unstable();
-    let mut queues = [Vec::new(), Vec::new()];
+    let mut queues: Vec<Vec<usize>> = vec![Vec::new(); sensors.len()];
     let mut all = Vec::new();
     for (_, sensor, number) in coming {
         queues[sensor].push(number);
-        if queues[sensor].len() > 10 {
+        if queues[sensor].len() > queue {
             queues[sensor].remove(0);
         }
-        let own = sensors[sensor][number].captured.0;
-        let gap = |other: usize| (sensors[1 - sensor][other].captured.0 - own).abs();
-        let mut best: Option<usize> = None;
-        for &other in &queues[1 - sensor] {
-            if gap(other) <= tolerance && best.is_none_or(|best| gap(other) < gap(best)) {
-                best = Some(other);
-            }
+        let mut tried: Vec<Vec<usize>> = vec![Vec::new()];
+        for (place, waiting) in queues.iter().enumerate() {
+            let choices = if place == sensor {
+                vec![number]
+            } else {
+                waiting.clone()
+            };
+            tried = tried
+                .iter()
+                .flat_map(|set| choices.iter().map(move |choice| [&set[..], &[*choice]].concat()))
+                .collect();
         }
-        if let Some(partner) = best {
-            queues[sensor].retain(|n| *n > number);
-            queues[1 - sensor].retain(|n| *n > partner);
-            all.push(match sensor {
-                0 => (number, partner),
-                _ => (partner, number),
-            });
+        let captures = |set: &Vec<usize>| -> Vec<i64> {
+            let at = |(place, number): (usize, &usize)| sensors[place][*number].captured.0;
+            set.iter().enumerate().map(at).collect()
+        };
+        let rank = |set: &Vec<usize>| {
+            let captures = captures(set);
+            let begin = *captures.iter().min().unwrap();
+            (captures.iter().max().unwrap() - begin, begin, captures)
+        };
+        let best = tried
+            .into_iter()
+            .filter(|set| rank(set).0 <= tolerance)
+            .min_by_key(rank);
+        if let Some(set) = best {
+            for (waiting, used) in queues.iter_mut().zip(&set) {
+                waiting.retain(|number| number > used);
+            }
+            all.push(set);
         }
     }
     all
+}
+
+#[test]
+fn of_three_sensors_the_set_with_the_least_spread_is_made_whoever_came_last() {
+    let came = |captured: i64, came: i64| FrameTime {
+        captured: Nanos(captured * MS),
+        came: Nanos(came * MS),
+    };
+    let (one, two, lidar) = ([came(0, 0)], [came(5, 5), came(13, 13)], [came(10, 40)]);
+    let found = by_nearest(&[&one, &two, &lidar], Nanos(20 * MS), 10);
+    assert_eq!(found.sets[0].frames, [0, 0, 0]);
+    assert_eq!(found.sets[0].skew, Nanos(10 * MS));
 }

@@ -46,26 +46,30 @@ pub(super) fn run_batched<'a>(
     }
 }
 
-/// Collects frames into `place` until the batch is full, or until nobody is waited for any longer. Why nothing was collected where
-/// that is so.
+/// Collects frames into `place` until the batch is full, or until nobody is waited for any longer: not for frames of another moment,
+/// where frames have one. Why nothing was collected where that is so.
 fn collect(
     prepare: &mut Prepare<'_>,
     place: &mut FrameSlot,
     wait: Option<Nanos>,
     front: &mut RecordSink,
 ) -> Result<(), EndReason> {
-    let mut until = None;
+    let (mut until, mut moment) = (None, None);
     loop {
-        let next = prepare.next_until(place, until, front);
+        let next = prepare.next_until(place, until, moment, front);
         let Some(parts) = &mut place.parts else {
             return Err(EndReason::Failed);
         };
         match next {
             Next::Frame(record) => {
                 parts.frames.push((record, prepare.clock.now()));
-                if parts.is_full() {
+                let (of, is_whole) = prepare
+                    .moment()
+                    .map_or((None, false), |(of, goes_on)| (Some(of), !goes_on));
+                if parts.is_full() || is_whole {
                     return Ok(());
                 }
+                moment = of;
                 if until.is_none() {
                     until = wait.map(|wait| record.started + wait);
                 }

@@ -62,17 +62,18 @@ pub(super) struct Prepare<'a> {
 impl Prepare<'_> {
     /// Waits for the next frame that is due, and makes its inputs in `place`.
     pub(super) fn next(&mut self, place: &mut FrameSlot, sink: &mut RecordSink) -> Next {
-        self.next_until(place, None, sink)
+        self.next_until(place, None, None, sink)
     }
 
-    /// The same, waiting no longer than `until`.
+    /// The same, waiting no longer than `until`, and for no frame of another moment than `moment`.
     pub(super) fn next_until(
         &mut self,
         place: &mut FrameSlot,
         until: Option<Stamp>,
+        moment: Option<u64>,
         sink: &mut RecordSink,
     ) -> Next {
-        let release = match self.await_release(until, sink) {
+        let release = match self.await_release(until, moment, sink) {
             Ok(release) => release,
             Err(None) => return Next::Late,
             Err(Some(reason)) => return Next::End(reason),
@@ -91,6 +92,17 @@ impl Prepare<'_> {
             Ok(false) => Next::End(EndReason::EndOfSource),
             Err(problem) => self.failed(record, &problem, sink),
         }
+    }
+
+    /// The moment of the frame with this number, where frames share one.
+    fn moment_of(&self, number: u64) -> Option<u64> {
+        self.source.timeline()?.moment(number)
+    }
+
+    /// The moment of the frame before the next one, where frames share one, and whether the next one is of the same.
+    pub(super) fn moment(&self) -> Option<(u64, bool)> {
+        let of = self.moment_of(self.position.checked_sub(1)?)?;
+        Some((of, self.moment_of(self.position) == Some(of)))
     }
 
     /// Waits until the set is complete. One that was complete before its turn came takes no time here.
@@ -169,10 +181,11 @@ impl Prepare<'_> {
         Ok(true)
     }
 
-    /// The next frame whose turn it is, waiting for it if need be; `None` where it has not come by `until`.
+    /// The next frame whose turn it is, waiting for it if need be; `None` where it has not come by `until`, or is of another moment.
     fn await_release(
         &mut self,
         until: Option<Stamp>,
+        moment: Option<u64>,
         sink: &mut RecordSink,
     ) -> Result<Release, Option<EndReason>> {
         let mut woke_for = None;
@@ -186,6 +199,11 @@ impl Prepare<'_> {
             }
             if now >= self.plan.end {
                 return Err(Some(EndReason::Duration));
+            }
+            if let (Some(_), Some(first)) = (moment, self.line.first())
+                && self.moment_of(first.frame) != moment
+            {
+                return Err(None);
             }
             if let Some(release) = self.line.take() {
                 return Ok(release);
