@@ -2,7 +2,7 @@
 //!
 //! Its program has the networks of both, one after the other, over one set of tensors. So every backend runs it as it runs any other
 //! detector: on a GPU the inputs of both go there together, both execute, and both outputs come back together. Preprocessing gives each
-//! its own frames of the set; of several cameras the one network gets all images ([`cameras`]). Postprocessing has each find its boxes,
+//! its own frames of the set; of several cameras the one network gets all images (`cameras`). Postprocessing has each find its boxes,
 //! lays those of the LiDAR into each image ([`Sight::around`](crate::source::context::Sight::around)), and joins what is of one object
 //! ([`associate`]).
 

@@ -3,7 +3,7 @@
 //! Frames are looked at in the order in which they came, so that no set knows of a frame that has not come yet. By the rule `Nearest`,
 //! when one comes, it is held against those that wait in the other queues; of all sets that it completes within the tolerance, the one
 //! with the least spread is made. Its frames leave their queues, and those in front of them as well, so that sets go forward in every
-//! sensor. (The Python filter of ROS keeps these; the C++ filter drops them, and so do we.) The rule `Pivot` is in [`super::pivot`].
+//! sensor. (The Python filter of ROS keeps these; the C++ filter drops them, and so do we.) The rule `Pivot` is in `pivot`.
 //!
 //! A frame without a set is one of two things. A faster sensor has more frames than there are sets: those are *surplus*. Else a sensor
 //! that should have had a frame had none, and the set *stayed incomplete*.
