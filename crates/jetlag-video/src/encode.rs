@@ -86,6 +86,7 @@ impl Encoder {
             return Err(VideoError::OtherSize {
                 frame: self.given,
                 size: self.size,
+                wanted: self.size.bytes() as u64,
                 found: rgb.len() as u64,
             });
         }

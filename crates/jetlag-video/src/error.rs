@@ -72,17 +72,24 @@ pub enum VideoError {
         most: u64,
     },
     /// An image is of another size than those before.
-    #[error("frame {frame} has {found} bytes, and an image of {size} has {}: the images change their size in the middle", size.bytes())]
+    #[error(
+        "frame {frame} has {found} bytes, and an image of {size} has {wanted}: the images change their size in the middle"
+    )]
     OtherSize {
         /// Number of the frame, from 0.
         frame: u64,
         /// The size of those before.
         size: Size,
+        /// Bytes of an image of that size, as the program gives it: in RGB, or in planes.
+        wanted: u64,
         /// Its bytes.
         found: u64,
     },
     /// The last image is not whole.
-    #[error("{program} ended within a frame, after {frames} whole ones: {found} bytes of the {} that an image of {size} has in RGB; is the size right?{}", size.bytes(), after_space(said))]
+    #[error(
+        "{program} ended within a frame, after {frames} whole ones: {found} bytes of the {wanted} that an image of {size} has; is the size right?{}",
+        after_space(said)
+    )]
     Cut {
         /// Its name.
         program: String,
@@ -90,6 +97,8 @@ pub enum VideoError {
         frames: u64,
         /// Bytes of the last one.
         found: usize,
+        /// Bytes of a whole one, as the program gives it: in RGB, or in planes.
+        wanted: usize,
         /// The size of an image.
         size: Size,
         /// Its last words.

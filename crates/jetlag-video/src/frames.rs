@@ -146,6 +146,7 @@ impl Frames {
                 return Err(VideoError::OtherSize {
                     frame: self.given,
                     size,
+                    wanted: length as u64,
                     found,
                 });
             }
@@ -163,7 +164,7 @@ impl Frames {
         while filled < length {
             match self.pipe.read(&mut into[filled..]) {
                 Ok(0) if filled == 0 => return self.end(),
-                Ok(0) => return self.cut(filled, size),
+                Ok(0) => return self.cut(filled, length, size),
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return self.fail(error.into()),
@@ -220,13 +221,14 @@ impl Frames {
     }
 
     /// It has ended within a frame: badly, or with bytes that are no whole frame.
-    fn cut(&mut self, found: usize, size: Size) -> Result<Option<Shown>, VideoError> {
+    fn cut(&mut self, found: usize, wanted: usize, size: Size) -> Result<Option<Shown>, VideoError> {
         Err(match self.running.ended() {
             Some(how) => self.ended(how),
             None => VideoError::Cut {
                 program: self.name.clone(),
                 frames: self.given,
                 found,
+                wanted,
                 size,
                 said: self.words(),
             },
@@ -278,3 +280,6 @@ fn fitting(size: Size, most: u64) -> Result<Size, VideoError> {
         false => Err(VideoError::TooLarge { size, most }),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,7 +65,17 @@ fn a_frame_of_another_size_is_refused() {
     let size = Size::new(16, 16).unwrap();
     let mut encoder = encoder(&ffmpeg, &folder.path().join("a.mp4"), size);
     let told = encoder.frame(&[0; 5], 0).unwrap_err();
-    assert!(matches!(told, VideoError::OtherSize { found: 5, .. }), "{told}");
+    assert!(
+        matches!(
+            told,
+            VideoError::OtherSize {
+                found: 5,
+                wanted: 768,
+                ..
+            }
+        ),
+        "{told}"
+    );
 }
 
 fn shell(script: &str) -> Launch {
