@@ -51,6 +51,21 @@ pub(crate) fn any_batch(folder: &Path) {
     fs::copy(engines.join("camera.ron"), folder.join("camera.ron")).unwrap();
 }
 
+/// The outputs of the network of [`any_batch`] state so many frames, whatever goes in.
+pub(crate) fn answer_for(folder: &Path, frames: i64) {
+    let path = folder.join("camera.onnx");
+    let mut model = ModelProto::parse_buf(&fs::read(&path).unwrap()).unwrap();
+    for port in &mut model.graph.as_mut().unwrap().output {
+        let of = port.r#type.as_mut().and_then(|of| of.tensor_type.as_mut());
+        let shape = of.and_then(|of| of.shape.as_mut()).unwrap();
+        shape.dim[0] = Dimension {
+            dim_value: Some(frames),
+            dim_param: None,
+        };
+    }
+    fs::write(path, model.write_buf().unwrap()).unwrap();
+}
+
 fn ran(folder: &Path, name: &str, tenant: &str) -> (Vec<FrameRecord>, Vec<Vec<Detection>>) {
     let scenario = folder.join(format!("{name}.ron"));
     let text = format!(

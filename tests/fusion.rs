@@ -38,6 +38,19 @@ fn run_of(folder: &Path, tenant: &str, more: &str) -> std::process::Output {
     )
 }
 
+/// What is asked for, as a dry run writes it; read again, it is the same.
+fn read_again(folder: &Path) -> String {
+    let written = |file: &str| {
+        let dry = run(&["run", file, "--dry-run"], folder);
+        assert!(dry.status.success(), "{}", stderr(&dry));
+        stdout(&dry)
+    };
+    let once = written("s.ron");
+    fs::write(folder.join("again.ron"), &once).unwrap();
+    assert_eq!(written("again.ron"), once);
+    once
+}
+
 fn summary(output: &std::process::Output) -> Value {
     let report: Value =
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(output)));

@@ -15,7 +15,7 @@ use crate::detector::propose::class_names;
 use crate::detector::{Carry, Detector, DetectorError};
 use crate::engine::network::{NetworkFacts, Port};
 use crate::nearest::nearest;
-use crate::scenario::{BackendChoice, Scenario, Tenant};
+use crate::scenario::{BackendChoice, DetectorRef, Scenario, Tenant};
 use crate::source::recordings::Opened;
 use crate::source::{Content, ContentKind, Frame};
 use crate::telemetry::clocks;
@@ -232,12 +232,21 @@ pub(super) fn scenario(scenario: &Scenario) -> Checked {
     all
 }
 
+/// The tenant's detector, or why it is none of this tenant.
+fn opened(reference: &DetectorRef, tenant: &Tenant) -> Result<Detector, String> {
+    let detector = opening::fed(reference, tenant.made.as_ref()).map_err(|error| error.to_string())?;
+    match opening::only_in_fusion(reference, &detector) {
+        Some(only) => Err(only.to_string()),
+        None => Ok(detector),
+    }
+}
+
 fn one(scenario: &Scenario, number: usize, tenant: &Tenant) -> Checked {
     let mut checked = match &tenant.detector {
         None => Checked::default(),
-        Some(reference) => match opening::fed(reference, tenant.made.as_ref()) {
-            Err(error) => Checked {
-                problems: vec![error.to_string()],
+        Some(reference) => match opened(reference, tenant) {
+            Err(problem) => Checked {
+                problems: vec![problem],
                 notes: Vec::new(),
             },
             // What only simulates does not read its networks.

@@ -59,6 +59,9 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
         ))
         .into());
     }
+    if let Some(only) = opening::only_in_fusion(&reference, &detector) {
+        return Err(WrongUse::because(only).into());
+    }
     // The labels of a frame have its file's name: the source's own list says which that is.
     let (files, mut source): (Vec<PathBuf>, Box<dyn Source>) = match detector.input {
         ContentKind::Image => {

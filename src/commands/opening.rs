@@ -16,7 +16,7 @@ use crate::source::several::Several;
 use crate::source::shared::Feed;
 use crate::source::synchronised::{Rules, Synchronised};
 use crate::source::synthetic::SyntheticSource;
-use crate::source::{Source, SourceError, images, points};
+use crate::source::{ContentKind, Source, SourceError, images, points};
 
 /// Why a detector cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,38 @@ pub enum NoDetector {
     /// Two that make no fusion.
     #[error(transparent)]
     Fusion(#[from] NoFusion),
+}
+
+/// A detector of sets that was named where frames are of one sensor.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "detector {detector} takes the images of {} and a sweep together; name it in a scenario, detector: Fusion(whole: {spec:?}), with a source of {} and a LiDAR",
+    of_cameras(*cameras),
+    of_cameras(*cameras)
+)]
+pub struct OnlyInFusion {
+    detector: String,
+    spec: String,
+    cameras: usize,
+}
+
+fn of_cameras(count: usize) -> String {
+    match count {
+        1 => "1 camera".to_owned(),
+        count => format!("{count} cameras"),
+    }
+}
+
+/// What there is to say of a detector that is named by itself, if it can only be part of a fusion.
+pub fn only_in_fusion(reference: &DetectorRef, detector: &Detector) -> Option<OnlyInFusion> {
+    match reference {
+        DetectorRef::File(path) if detector.input == ContentKind::Set => Some(OnlyInFusion {
+            detector: detector.name.clone(),
+            spec: path.display().to_string(),
+            cameras: detector.cameras,
+        }),
+        _ => None,
+    }
 }
 
 /// Whether a file is a network, by its name.

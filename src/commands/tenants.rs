@@ -72,6 +72,9 @@ pub enum Obstacle {
         /// What that has.
         yields: ContentKind,
     },
+    /// Its detector takes sets, and is named by itself.
+    #[error(transparent)]
+    OnlyInFusion(opening::OnlyInFusion),
     /// Its detector takes images of another number of cameras.
     #[error(
         "detector {detector} takes the images of {takes} cameras, and its source has {yields}; name as many in the source's sensors, in the order in which the network takes them"
@@ -158,6 +161,7 @@ impl Obstacle {
             Obstacle::SharingWithoutGpu { .. }
             | Obstacle::NoSuchTenant { .. }
             | Obstacle::WrongFrames { .. }
+            | Obstacle::OnlyInFusion(_)
             | Obstacle::OtherCameras { .. }
             | Obstacle::NoCaptureTimes { .. }
             | Obstacle::NotBatched(_)
@@ -366,7 +370,11 @@ fn one(
     }
     let info = source.as_ref().map(|s| s.info());
     let executes = tenant.backend.executes();
-    if let (Some(detector), Some(info)) = (&detector, &info)
+    let by_itself = tenant.detector.as_ref().zip(detector.as_ref());
+    let by_itself = by_itself.and_then(|(reference, detector)| opening::only_in_fusion(reference, detector));
+    if let Some(only) = by_itself {
+        obstacles.push(Obstacle::OnlyInFusion(only));
+    } else if let (Some(detector), Some(info)) = (&detector, &info)
         && detector.input != info.kind
         // A tenant that only simulates may have a detector for its name, and no frames.
         && (executes || info.kind != ContentKind::Empty)

@@ -25,7 +25,7 @@ pub(super) enum WhatFile {
     NuScenes {
         version: Read<String>,
         scenes: Read<Vec<Spot<String>>>,
-        /// One, or a camera and a LiDAR.
+        /// One, several cameras, or cameras and a LiDAR.
         sensors: Vec<Spot<String>>,
         sweeps: Read<u32>,
         keyframes: Read<bool>,
@@ -76,7 +76,7 @@ pub(super) fn read(r: &mut Reader, name: &str, f: &Fields<'_>) -> Option<Recorde
                     f,
                     ["sensor", "sensors"],
                     "sensor: \"LIDAR_TOP\"",
-                    "cameras and a LiDAR: [\"CAM_FRONT\", \"LIDAR_TOP\"]",
+                    "cameras, or cameras and a LiDAR: [\"CAM_FRONT\", \"LIDAR_TOP\"]",
                     Reader::text,
                 )?,
                 sweeps,
@@ -110,7 +110,7 @@ pub(super) fn read(r: &mut Reader, name: &str, f: &Fields<'_>) -> Option<Recorde
                     f,
                     ["topic", "topics"],
                     "topic: \"/lidar/points\"",
-                    "those of cameras and then the LiDAR's: [\"/camera/image\", \"/lidar/points\"]",
+                    "those of cameras, or of cameras and then the LiDAR's: [\"/camera/image\", \"/lidar/points\"]",
                     Reader::text,
                 )?,
                 from,
@@ -154,7 +154,10 @@ pub(super) fn one_or_several<T>(
         let kind = ProblemKind::OutOfRange {
             what: format!("`{several}`"),
             found: format!("a list of {}", list.len()),
-            wanted: format!("{all}; {MOST_SENSORS} sensors at most"),
+            wanted: match list.len() {
+                0 | 1 => format!("{all}; one alone is named with `{one}`"),
+                _ => format!("{all}; {MOST_SENSORS} sensors at most"),
+            },
         };
         r.report(&node.place, kind);
         return None;

@@ -8,8 +8,8 @@ use jetlag::detector::{Detection, Place};
 use jetlag::record::RunReader;
 use serde_json::{Value, json};
 
-use super::{Recorded, drive, recorded, run_of, summary};
-use crate::batches::any_batch;
+use super::{Recorded, drive, read_again, recorded, run_of, summary};
+use crate::batches::{answer_for, any_batch};
 use crate::common::output::{assert_refused, run, stderr, stdout};
 
 /// A camera that takes the images of CAM_FRONT.
@@ -178,6 +178,13 @@ fn a_box_that_two_cameras_see_is_one_and_one_behind_is_not_joined() {
     assert!(table.lines().next().unwrap().ends_with(",camera"), "{table}");
     assert!(table.lines().any(|line| line.ends_with(",1")), "{table}");
     // The resolved scenario says all of it, and is read again.
+    let again = read_again(folder);
+    let place = |name: &str| {
+        again
+            .rfind(name)
+            .unwrap_or_else(|| panic!("no {name} in {again}"))
+    };
+    assert!(place("CAM_BACK") < place("CAM_FRONT"), "{again}");
     let reader = RunReader::open(&folder.join("run.mcap")).unwrap();
     let written = serde_json::to_value(reader.manifest().scenario().unwrap()).unwrap();
     let source = &written["tenants"][0]["source"]["Synchronised"];
@@ -216,6 +223,15 @@ fn images_together_in_one_inference_find_what_they_find_one_after_the_other() {
     }
     let text = stdout(&run(&["report", "run.mcap"], folder));
     assert!(text.contains("stayed incomplete"), "{text}");
+    // One whose outputs are those of another number of images, whatever goes in.
+    answer_for(folder, 2);
+    let refused = run(&["run", "s.ron", "--dry-run"], folder);
+    let words = "takes any number of images at once, and its output `";
+    assert_refused(
+        &refused,
+        2,
+        &[words, "` is of 2 always, while the source has 3 cameras"],
+    );
 }
 
 #[test]

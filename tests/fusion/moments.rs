@@ -9,7 +9,7 @@ use jetlag::units::{Nanos, Stamp};
 use super::cameras::{ALL, add_cameras};
 use super::{drive, recorded, run_of, summary};
 use crate::batches::any_batch;
-use crate::common::output::{assert_refused, stderr};
+use crate::common::output::{assert_refused, run, stderr};
 
 fn places(found: &[Detection]) -> Vec<(u16, Place)> {
     found.iter().map(|of| (of.class, of.place)).collect()
@@ -82,6 +82,8 @@ fn images_of_one_moment_have_one_inference_and_their_own_times_and_boxes() {
     let written = serde_json::to_value(reader.manifest().scenario().unwrap()).unwrap();
     let cameras = written["tenants"][0]["source"]["Cameras"].as_array().unwrap();
     assert_eq!(cameras.len(), 3);
+    let words = "nuScenes has boxes in space and none in images, so what was found in CAM_FRONT, CAM_FRONT_RIGHT, CAM_BACK cannot";
+    assert_refused(&run(&["eval", "run.mcap"], folder), 2, &[words]);
     let tenant = "detector: \"builtin:lidar\", backend: Cpu(threads: 1), arrival: Replay, \
                   source: NuScenes(path: \"drive\", sensors: [\"CAM_FRONT\", \"CAM_BACK\"])";
     assert_refused(&run_of(folder, tenant, ""), 2, &["takes Points frames"]);

@@ -20,8 +20,8 @@ use rten_onnx::onnx::{
 use serde_json::{Value, json};
 
 use super::cameras::{Copied, add_cameras};
-use super::{drive, run_of, summary};
-use crate::common::output::{assert_refused, run, stderr, stdout};
+use super::{drive, read_again, run_of, summary};
+use crate::common::output::{assert_refused, run, stdout};
 use crate::common::pipeline::try_open_slot;
 
 /// Width and height of an image in the network.
@@ -487,9 +487,11 @@ fn a_drive_goes_through_one_network_and_mistakes_are_told_before_it_does() {
     assert_eq!(told["frames"]["completed"], 4, "{told}");
     assert_eq!(told["synchronised"]["complete"], 4);
     assert!(told["detections"].as_u64().unwrap() >= 4);
-    let checked = run(&["run", "s.ron", "--dry-run"], folder);
-    assert!(checked.status.success(), "{}", stderr(&checked));
-    // Written out and read again, it is the same scenario.
+    let checked = read_again(folder);
+    assert!(
+        checked.contains("Fusion(") && checked.contains("whole: "),
+        "{checked}"
+    );
     let shown = stdout(&run(&["inspect", "all.ron"], folder));
     assert!(shown.contains("lidar2image"), "{shown}");
     assert_refused(
@@ -521,6 +523,11 @@ fn a_drive_goes_through_one_network_and_mistakes_are_told_before_it_does() {
             "two tensors are named `points`",
         ),
         (
+            "tensor: \"images\"",
+            "tensor: \"\"",
+            "`cameras.input.tensor` is empty, and must be the name of the network's input",
+        ),
+        (
             "images: Stacked",
             "images: Apart([\"a\"])",
             "one input for each of the 2 cameras",
@@ -530,4 +537,32 @@ fn a_drive_goes_through_one_network_and_mistakes_are_told_before_it_does() {
         fs::write(folder.join("all.ron"), spec.replacen(from, to, 1)).unwrap();
         assert_refused(&run_of(folder, &both, ""), 2, &[words]);
     }
+}
+
+/// A spec that takes sets, where frames of one sensor come: each command says where it belongs.
+#[test]
+fn a_network_of_sets_that_is_named_by_itself_is_sent_into_a_fusion() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    made(folder, Lie::Stacked);
+    let wanted = "detector all takes the images of 2 cameras and a sweep together; name it in a scenario, detector: Fusion(whole: \"";
+    let source = "with a source of 2 cameras and a LiDAR";
+    for line in [
+        &["run", "all.ron"][..],
+        &["run", "all.ron", "--dry-run"],
+        &["eval", "all.ron", "--data", "kit"],
+    ] {
+        assert_refused(&run(line, folder), 2, &[wanted, "all.ron\")", source]);
+    }
+    assert!(run(&["inspect", "all.ron"], folder).status.success());
+    let build = [
+        "build",
+        "all.ron",
+        "--precision",
+        "int8",
+        "--calibrate",
+        "synthetic",
+    ];
+    let told = run(&build, folder);
+    assert_refused(&told, 2, &["this network takes sets of several"]);
 }

@@ -175,7 +175,7 @@ fn calibration(input: &Input, args: &PlanArgs) -> Result<Option<String>, WrongUs
             let advice = "a fusion has networks of two detectors, each prepared in its own way: build the plans of each by itself with --calibrate, and name them in TensorRt(plans: […])";
             return Err(WrongUse(advice.to_owned()));
         }
-        Some(DetectorRef::Whole(_)) => {
+        Some(reference) if takes_sets(reference, input) => {
             let advice = "--calibrate takes frames of one sensor, and this network takes sets of several: build its plan elsewhere and name it in TensorRt(plans: […]), or build it here with --precision fp16";
             return Err(WrongUse(advice.to_owned()));
         }
@@ -190,6 +190,18 @@ fn calibration(input: &Input, args: &PlanArgs) -> Result<Option<String>, WrongUs
         "{frames}, prepared by {}",
         &blake3::hash(&spec).to_hex()[..16]
     )))
+}
+
+/// Whether frames are sets, of one network. What cannot be opened is told where its networks are sought.
+fn takes_sets(reference: &DetectorRef, input: &Input) -> bool {
+    match (reference, input) {
+        (DetectorRef::Whole(_), _) => true,
+        (DetectorRef::File(_), Input::Detector(_, made)) => {
+            let opened = opening::fed(reference, made.as_ref());
+            opened.is_ok_and(|detector| detector.input == ContentKind::Set)
+        }
+        _ => false,
+    }
 }
 
 /// What a detector's spec says.

@@ -29,7 +29,7 @@ use jetlag_score::report::{Comparison, Mode, Scores};
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
 use crate::cli::{EvalArgs, EvalMode, Format};
-use crate::scenario::SourceSpec;
+use crate::scenario::{NuScenesSpec, SourceSpec};
 use answers::{Answer, Answers};
 pub(super) use export::export;
 use gate::Gate;
@@ -171,13 +171,19 @@ fn dataset(answers: &Answers, data: Option<&Path>) -> anyhow::Result<Dataset> {
     if let Some(file) = data.filter(|path| path.extension().is_some_and(|ending| ending == "json")) {
         return Ok(Dataset::Coco(coco::read(&answers.source, file)?));
     }
-    if let SourceSpec::NuScenes(spec) = &answers.source {
+    let channels = of_nuscenes(&answers.source);
+    if let Some(spec) = channels.first() {
         #[cfg(feature = "recordings")]
-        return match crate::source::recordings::is_camera(&spec.sensor) {
+        return match channels.len() > 1 || crate::source::recordings::is_camera(&spec.sensor) {
             false => Ok(Dataset::NuScenes(nuscenes::open(spec, data)?)),
             true => Err(WrongUse(format!(
                 "tenant {}: nuScenes has boxes in space and none in images, so what was found in {} cannot be scored; name the LiDAR's tenant with --tenant",
-                answers.tenant, spec.sensor
+                answers.tenant,
+                channels
+                    .iter()
+                    .map(|of| of.sensor.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", ")
             ))
             .into()),
         };
@@ -196,6 +202,15 @@ fn dataset(answers: &Answers, data: Option<&Path>) -> anyhow::Result<Dataset> {
             source_words(&answers.source)
         ))
         .into()),
+    }
+}
+
+/// The channels of nuScenes that a source is of: one, or several cameras.
+fn of_nuscenes(source: &SourceSpec) -> Vec<&NuScenesSpec> {
+    match source {
+        SourceSpec::NuScenes(spec) => vec![spec],
+        SourceSpec::Cameras(all) => all.iter().flat_map(of_nuscenes).collect(),
+        _ => Vec::new(),
     }
 }
 

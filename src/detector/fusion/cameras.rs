@@ -3,9 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{NoFusion, names_of};
-use crate::backend::{DeviceFit, DeviceInput, NotBatched, Program, Step, TensorSpec, of_camera};
+use super::{NoFusion, ports_of};
+use crate::backend::{
+    DeviceFit, DeviceInput, NetworkSource, NotBatched, Program, Step, TensorSpec, of_camera,
+};
 use crate::detector::{Carry, DetectorError, Preprocess};
+use crate::engine::network::Port;
 use crate::source::Frame;
 use crate::tensor::side_by_side::{SideBySide, copy};
 use crate::tensor::{TensorError, TensorSet};
@@ -35,10 +38,17 @@ pub(super) fn for_cameras(program: Program, count: usize) -> Result<(Program, [V
     if count == 1 {
         return Ok((program, [Views::One, Views::One]));
     }
-    let outputs = outputs(&program);
-    match program.batched(count) {
+    let outputs: BTreeSet<String> = outputs(&program).map(|(_, port)| port.name).collect();
+    let answers = other_answers(&program, count);
+    match (program.batched(count), answers) {
+        (Ok(_), Some(other)) if other.fixed != 1 => Err(NoFusion::OtherOutput {
+            network: other.network,
+            output: other.output,
+            fixed: other.fixed,
+            cameras: count,
+        }),
         // Of a file that cannot be read nobody knows how many images it takes: those of one, as its spec says.
-        Ok(batched) if !outputs.is_empty() => {
+        (Ok(batched), None) if !outputs.is_empty() => {
             let view = || {
                 let inputs = program
                     .host_tensors
@@ -52,7 +62,7 @@ pub(super) fn for_cameras(program: Program, count: usize) -> Result<(Program, [V
             let views: Result<[Views; 2], TensorError> = view().and_then(|one| Ok([one, view()?]));
             Ok((batched, views.map_err(|error| NoFusion::Memory(Box::new(error)))?))
         }
-        Ok(_) | Err(NotBatched::Fixed { fixed: 1, .. }) => {
+        (Ok(_) | Err(NotBatched::Fixed { fixed: 1, .. }), _) => {
             let (program, inputs) = in_turn(&program, count);
             let endings: Vec<String> = (0..count).map(|camera| of_camera("", camera)).collect();
             let view = || Views::InTurn {
@@ -62,25 +72,50 @@ pub(super) fn for_cameras(program: Program, count: usize) -> Result<(Program, [V
             };
             Ok((program, [view(), view()]))
         }
-        Err(NotBatched::Fixed {
-            network,
-            input,
-            fixed,
-            size,
-        }) => Err(NoFusion::OtherBatch {
+        (
+            Err(NotBatched::Fixed {
+                network,
+                input,
+                fixed,
+                size,
+            }),
+            _,
+        ) => Err(NoFusion::OtherBatch {
             network,
             input,
             fixed,
             cameras: size,
         }),
-        Err(other) => Err(NoFusion::Cameras(Box::new(other))),
+        (Err(other), _) => Err(NoFusion::Cameras(Box::new(other))),
     }
 }
 
-/// The names of its networks' outputs, as far as their files tell.
-fn outputs(program: &Program) -> BTreeSet<String> {
-    let all = program.engines.iter().flat_map(|engine| names_of(engine, false));
-    all.collect()
+/// Its networks' outputs, as far as their files tell, each with its network.
+fn outputs(program: &Program) -> impl Iterator<Item = (&NetworkSource, Port)> {
+    let of = |engine| {
+        ports_of(engine, false)
+            .into_iter()
+            .map(move |port| (engine, port))
+    };
+    program.engines.iter().flat_map(of)
+}
+
+/// An output whose first dimension is always the same, and not the number of cameras.
+struct OtherAnswer {
+    network: String,
+    output: String,
+    fixed: usize,
+}
+
+fn other_answers(program: &Program, count: usize) -> Option<OtherAnswer> {
+    outputs(program).find_map(|(engine, port)| {
+        let fixed = port.shape.first()?.parse::<usize>().ok()?;
+        (fixed != count).then(|| OtherAnswer {
+            network: engine.to_string(),
+            output: port.name,
+            fixed,
+        })
+    })
 }
 
 /// Each step for each camera, with what each tensor of a camera is called in the slot and by the detector.

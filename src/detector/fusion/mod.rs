@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use super::camera::Fit;
 use super::{Carry, Detection, Detector, DetectorError, Place, Postprocess, Preprocess, Seen};
 use crate::backend::{NetworkSource, NotBatched, Program};
-use crate::engine::network;
+use crate::engine::network::{self, Port};
 use crate::scenario::Associate;
 use crate::source::context::Sight;
 use crate::source::synchronised::SensorSet;
@@ -65,6 +65,20 @@ pub enum NoFusion {
         network: String,
         /// The input that says so.
         input: String,
+        /// The number of images in the file.
+        fixed: usize,
+        /// The number of cameras.
+        cameras: usize,
+    },
+    /// The camera's network takes any number of images, and answers for another one.
+    #[error(
+        "{network} takes any number of images at once, and its output `{output}` is of {fixed} always, while the source has {cameras} cameras; export it with outputs whose first dimension is as dynamic as that of the input, or for a batch of 1, which executes once for each camera"
+    )]
+    OtherOutput {
+        /// Its name.
+        network: String,
+        /// The output that says so.
+        output: String,
         /// The number of images in the file.
         fixed: usize,
         /// The number of cameras.
@@ -159,21 +173,21 @@ fn tensors(program: &Program) -> BTreeSet<String> {
         names.extend(
             [true, false]
                 .into_iter()
-                .flat_map(|inputs| names_of(engine, inputs)),
+                .flat_map(|inputs| ports_of(engine, inputs))
+                .map(|port| port.name),
         );
     }
     names
 }
 
-/// The names of a network's inputs, or of its outputs. What cannot be read is told when it is loaded.
-fn names_of(engine: &NetworkSource, inputs: bool) -> Vec<String> {
+/// A network's inputs, or its outputs. What cannot be read is told when it is loaded.
+fn ports_of(engine: &NetworkSource, inputs: bool) -> Vec<Port> {
     let facts = match engine {
         NetworkSource::File(path) => network::read(path).ok(),
         NetworkSource::Embedded { bytes, .. } => network::facts(bytes).ok(),
     };
     let ports = facts.map(|facts| if inputs { facts.inputs } else { facts.outputs });
-    let ports = ports.into_iter().flatten();
-    ports.map(|port| port.name).collect()
+    ports.unwrap_or_default()
 }
 
 /// Both programs as one.

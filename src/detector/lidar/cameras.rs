@@ -1,5 +1,5 @@
-//! What a network that takes images beside a sweep (BEVFusion, say) is given of the cameras: their images, prepared as a camera
-//! detector's are, and their calibration as matrices.
+//! What a network that takes images beside a sweep is given of the cameras: their images, prepared as a camera detector's are, and
+//! their calibration as matrices.
 
 use std::sync::Arc;
 

@@ -69,9 +69,10 @@ impl One<'_> {
         name: impl Fn(&T) -> &str,
         r: &mut Reader,
     ) -> SourceSpec {
-        let [first, .., last] = sensors else {
+        let [_, .., last] = sensors else {
             return sensors.first().map_or(SourceSpec::Empty, of);
         };
+        let mut is_right = true;
         for (number, sensor) in sensors.iter().enumerate() {
             let same = |other: &&Spot<T>| name(&other.value) == name(&sensor.value);
             if let Some(earlier) = sensors.iter().take(number).find(same) {
@@ -80,10 +81,12 @@ impl One<'_> {
                     first: earlier.place.clone(),
                 };
                 r.report(&sensor.place, kind);
+                is_right = false;
             }
         }
         let all: Vec<&Spot<T>> = sensors.iter().collect();
-        let chosen = match self.typed_fusion().map(|file| &file.cameras) {
+        let named = self.typed_fusion().map(|file| &file.cameras);
+        let chosen = match named {
             Some(Read::Given(cameras)) => self.named_cameras(&cameras.value, &all, &name, r),
             Some(Read::Wrong) => return SourceSpec::Empty,
             Some(Read::Absent) | None => {
@@ -92,8 +95,12 @@ impl One<'_> {
                     let places = 1..=sensors.len();
                     places.map(|place| place < sensors.len()).collect()
                 });
-                all.iter().copied().zip(known).collect()
+                Some(all.iter().copied().zip(known).collect())
             }
+        };
+        // What was told already has no second error.
+        let Some(chosen) = chosen.filter(|_| is_right) else {
+            return SourceSpec::Empty;
         };
         // Whose detector takes images takes those of all, one after the other.
         let takes_one = matches!(
@@ -111,11 +118,22 @@ impl One<'_> {
             all.map(|(sensor, _)| *sensor)
         };
         let mut cameras = part(true);
-        let (Some(camera), [lidar]) = (cameras.next(), &part(false).collect::<Vec<_>>()[..]) else {
-            let why = "a set is of cameras and one LiDAR";
-            let advice = "name at least one camera and one LiDAR";
-            self.contradiction(r, &last.place, "source", why, advice);
-            return of(first);
+        let others: Vec<&Spot<T>> = part(false).collect();
+        let (Some(camera), [lidar]) = (cameras.next(), &others[..]) else {
+            let (place, advice) = match named {
+                Some(Read::Given(cameras)) => (
+                    &cameras.place,
+                    "name every sensor but the LiDAR in the fusion's `cameras`, or leave `cameras` out",
+                ),
+                _ => (&last.place, "name at least one camera and one LiDAR"),
+            };
+            let left: Vec<&str> = others.iter().map(|of| name(&of.value)).collect();
+            let why = format!(
+                "a set is of cameras and one LiDAR, and this has {}",
+                counted(part(true).count(), &left)
+            );
+            self.contradiction(r, place, "source", &why, advice);
+            return SourceSpec::Empty;
         };
         SourceSpec::Synchronised(SetSpec {
             camera: Box::new(of(camera)),
@@ -129,15 +147,16 @@ impl One<'_> {
         })
     }
 
-    /// All sensors, the named ones first, each with whether it is a camera.
+    /// All sensors, the named ones first, each with whether it is a camera; `None` where a name is wrong, which is reported.
     fn named_cameras<'s, T>(
         &self,
         names: &[Spot<String>],
         sensors: &[&'s Spot<T>],
         name: &impl Fn(&T) -> &str,
         r: &mut Reader,
-    ) -> Vec<(&'s Spot<T>, bool)> {
+    ) -> Option<Vec<(&'s Spot<T>, bool)>> {
         let mut chosen: Vec<(&Spot<T>, bool)> = Vec::new();
+        let mut is_right = true;
         for wanted in names {
             let known = || sensors.iter().map(|sensor| name(&sensor.value));
             match sensors.iter().find(|of| name(&of.value) == wanted.value) {
@@ -146,6 +165,7 @@ impl One<'_> {
                     let first = names.iter().find(|other| other.value == wanted.value);
                     let first = first.map_or(wanted.place.clone(), |first| first.place.clone());
                     r.report(&wanted.place, ProblemKind::Twice { what, first });
+                    is_right = false;
                 }
                 Some(sensor) => chosen.push((sensor, true)),
                 None => {
@@ -160,6 +180,7 @@ impl One<'_> {
                         ),
                     };
                     r.report(&wanted.place, kind);
+                    is_right = false;
                 }
             }
         }
@@ -168,7 +189,7 @@ impl One<'_> {
             !names.iter().any(is_named)
         });
         let others: Vec<(&Spot<T>, bool)> = others.map(|sensor| (*sensor, false)).collect();
-        chosen.into_iter().chain(others).collect()
+        is_right.then(|| chosen.into_iter().chain(others).collect())
     }
 
     /// How far apart the captures of a set may lie.
@@ -203,6 +224,8 @@ impl One<'_> {
             return;
         };
         match detector {
+            // Why there is no source was told where it was read.
+            _ if matches!(source, SourceSpec::Empty) => {}
             Some(DetectorRef::Fusion(_) | DetectorRef::Whole(_)) if !has_sets => {
                 let why = "a fusion is fed with frames of a camera and of a LiDAR together";
                 let advice = "give the source both (or more cameras): sensors: [\"CAM_FRONT\", \"LIDAR_TOP\"] of NuScenes, sensors: [Camera, Lidar] of Kitti or Synthetic, topics: [\"/camera/image\", \"/lidar/points\"] of Bag";
@@ -224,4 +247,19 @@ impl One<'_> {
             r.report(&batch.place, kind);
         }
     }
+}
+
+/// So many cameras and what is left of the sensors, in words.
+fn counted(cameras: usize, left: &[&str]) -> String {
+    let sensors = cameras + left.len();
+    let ending = if cameras == 1 { "" } else { "s" };
+    let left = match left {
+        [] => "none is left".to_owned(),
+        [one] => format!("{} is left", shown(one)),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(|name| shown(name).to_string()).collect();
+            format!("{} and {} are left", first.join(", "), shown(last))
+        }
+    };
+    format!("{sensors} sensors, of which {cameras} camera{ending}; {left}, and exactly one LiDAR may be")
 }

@@ -55,6 +55,14 @@ impl One<'_> {
                 keyframes,
             } => {
                 let path = self.recording(file, "nuScenes dataset", Path::is_dir, r);
+                let is_camera = |sensor: &String| sensor.starts_with("CAM");
+                if let Some(spot) = sweeps.given().filter(|spot| spot.value > 1)
+                    && sensors.iter().all(|sensor| is_camera(&sensor.value))
+                {
+                    let why = "a camera has no sweeps to put together";
+                    let advice = "leave it out, or name a LiDAR";
+                    self.contradiction(r, &spot.place, "sweeps", why, advice);
+                }
                 let sweeps = self.at_most(sweeps, "sweeps", 1, MOST_SWEEPS, "from 1 to 64", r);
                 let of = |sensor: &Spot<String>| {
                     SourceSpec::NuScenes(NuScenesSpec {
@@ -65,22 +73,12 @@ impl One<'_> {
                         }),
                         sensor: sensor.value.clone(),
                         // A camera has no sweeps to put together.
-                        sweeps: if sensors.len() > 1 && sensor.value.starts_with("CAM") {
-                            1
-                        } else {
-                            sweeps
-                        },
+                        sweeps: if is_camera(&sensor.value) { 1 } else { sweeps },
                         keyframes: keyframes.or(false),
                         common,
                     })
                 };
-                self.in_sets(
-                    sensors,
-                    of,
-                    |sensor| Some(sensor.starts_with("CAM")),
-                    String::as_str,
-                    r,
-                )
+                self.in_sets(sensors, of, |sensor| Some(is_camera(sensor)), String::as_str, r)
             }
             WhatFile::Kitti {
                 layout,

@@ -34,7 +34,7 @@ pub struct SensorSet {
 pub enum NoSets {
     /// One of them yields something else.
     #[error(
-        "a set is of images and of sweeps, and {found} yields {kind:?}; name the camera first and then the LiDAR"
+        "a set is of images and then of one sweep, and {found} yields {kind:?}; name the cameras first and the LiDAR last, or say in the fusion's `cameras` which are cameras"
     )]
     Kind {
         /// The source in words.

@@ -54,6 +54,11 @@ fn known_sets_are_those_of_the_filter_in_ros() {
     assert_eq!(exact, [(vec![0, 0], 0), (vec![3, 3], 3), (vec![6, 6], 6)]);
     let perfect = ["a..b..c.", ".A..B..C"];
     assert_eq!(made(&perfect, 10), [(vec![0, 1], 3), (vec![3, 4], 6)]);
+    // What proves the first set is the second one, whose frames come at once.
+    let at_once = made(&["a..b", ".A.B"], 10);
+    assert_eq!(at_once, [(vec![0, 1], 3), (vec![3, 3], 3)]);
+    let other_first = made(&[".A.B", "a..b"], 10);
+    assert_eq!(other_first, [(vec![1, 0], 3), (vec![3, 3], 3)]);
     let imperfect = made(&["a.xb..c.", ".A...B.C"], 10);
     assert_eq!(imperfect, [(vec![0, 1], 2), (vec![6, 5], 6)]);
     let faster = made(&["a...........b....c.", ".......A.......B..C"], 10);

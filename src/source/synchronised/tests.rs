@@ -156,7 +156,10 @@ fn sensors_that_make_no_sets_are_refused_in_a_sentence() {
         },
     );
     let error = turned.err().unwrap().to_string();
-    assert!(error.contains("name the camera first"), "{error}");
+    assert!(
+        error.contains("name the cameras first and the LiDAR last"),
+        "{error}"
+    );
 }
 
 /// Sets of two scenes, whose sensors are known as far as `camera` and `lidar` leave it.

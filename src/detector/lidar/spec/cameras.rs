@@ -95,6 +95,10 @@ impl CamerasSpec {
         let (count, wanted) = (self.count, format!("from 1 to {MOST}"));
         rules.require((1..=MOST).contains(&count), "cameras.count", count, wanted);
         self.input.check("cameras.input", rules);
+        for (name, path) in self.tensors() {
+            let is_named = !name.trim().is_empty();
+            rules.require(is_named, &path, "empty", "the name of the network's input");
+        }
         if let Images::Apart(names) = &self.images {
             rules.require(
                 names.len() == count,
@@ -118,7 +122,8 @@ impl CamerasSpec {
     /// Refuses tensors that the network does not have: what is written to them would go nowhere. What it has is not always known.
     pub(super) fn check_inputs(&self, inputs: &[String], rules: &mut Rules<'_>) {
         for (name, path) in self.tensors() {
-            if inputs.iter().any(|input| input == name) {
+            // One without a name is told by itself.
+            if name.trim().is_empty() || inputs.iter().any(|input| input == name) {
                 continue;
             }
             let known = inputs.iter().map(String::as_str);
