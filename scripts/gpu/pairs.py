@@ -10,6 +10,7 @@ pairs of equal networks. Needs a jetlag built with --features onnxruntime, and N
 """
 
 import argparse
+import itertools
 import re
 import subprocess
 import sys
@@ -26,21 +27,22 @@ def text(value):
 
 
 def tenants(networks, gpu):
-    named = {}
+    loads = [(f"{resource.lower()}-{level}".replace(".", "-"), resource, level) for resource, level in LOADS]
+    taken = {name for name, _, _ in loads}
     for network in networks:
         file, _, shapes = network.partition("@")
         path = Path(file).resolve(strict=True)
         # A tenant's name has small letters, digits, - and _.
         stem = re.sub(r"[^a-z0-9_-]+", "-", path.stem.lower()).strip("-_")[:60] or "network"
-        named[stem] = named.get(stem, 0) + 1
-        name = stem if named[stem] == 1 else f"{stem}-{named[stem]}"
+        numbered = (f"{stem}-{number}" for number in itertools.count(2))
+        name = next(name for name in itertools.chain([stem], numbered) if name not in taken)
+        taken.add(name)
         detector = f"Network(network: {text(path)}, shapes: {text(shapes)})" if shapes else text(path)
         yield (
             f"Tenant(name: {text(name)}, detector: {detector}, backend: OnnxRuntime(provider: Cuda), arrival: Closed, "
             f"gpu: {gpu}, record_detections: false)"
         )
-    for resource, level in LOADS:
-        name = f"{resource.lower()}-{level}".replace(".", "-")
+    for name, resource, level in loads:
         yield f"Tenant(name: {text(name)}, backend: Stress(resource: {resource}, level: {level}), gpu: {gpu})"
 
 
@@ -80,4 +82,5 @@ def main():
     subprocess.run(evaluate, check=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -3,6 +3,7 @@
 //! The rows are matrices of run files: networks beside stressors and beside each other (docs/predict.md). The models are
 //! `jetlag-predict`'s; here a matrix becomes rows, and answers become lines.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -18,6 +19,7 @@ use super::chip;
 use crate::analysis::Summary;
 use crate::analysis::summary::interference::{Cell, Way};
 use crate::cli::{Format, PairsApply, PairsCommand, PairsEval, PairsFit};
+use crate::record::{Device, Manifest};
 
 /// Fits, evaluates or applies a model of pairs.
 ///
@@ -115,12 +117,9 @@ fn measured(runs: &[PathBuf], sharing: Option<&str>) -> anyhow::Result<PairData>
     for path in runs {
         let (manifest, summary) = of_file(path, None)?;
         let way = way(&summary, sharing).map_err(|why| WrongUse(format!("{}: {why}", path.display())))?;
-        let is_on_gpu = manifest.devices().first().is_some_and(|device| device.is_gpu());
-        let backend = manifest
-            .tenants
-            .first()
-            .map_or("unknown", |tenant| &tenant.backend);
-        let own = format!("{}, {}", chip(&manifest, backend, is_on_gpu), way.sharing);
+        let of_run = |why: String| WrongUse(format!("{}: {why}", path.display()));
+        let chip = networks_chip(&manifest).map_err(of_run)?;
+        let own = format!("{chip}, {}", way.sharing);
         let place = place.get_or_insert_with(|| own.clone());
         if *place != own {
             return Err(WrongUse(format!(
@@ -129,7 +128,7 @@ fn measured(runs: &[PathBuf], sharing: Option<&str>) -> anyhow::Result<PairData>
             ))
             .into());
         }
-        let networks = beside_loads.add(&summary, way)?;
+        let networks = beside_loads.add(&summary, way).map_err(of_run)?;
         for cell in &way.cells {
             if let ([beside], Some(slowdown)) = (&cell.with[..], p50(cell))
                 && networks.contains(&cell.tenant)
@@ -148,6 +147,37 @@ fn measured(runs: &[PathBuf], sharing: Option<&str>) -> anyhow::Result<PairData>
         }
     }
     Ok(data)
+}
+
+/// The board and the backend of a run's networks. Where its stressors are, and in which place of the scenario, does not matter.
+fn networks_chip(manifest: &Manifest) -> Result<String, String> {
+    let is_network = |at: usize| {
+        let asked = manifest.scenario().and_then(|scenario| scenario.tenants.get(at));
+        asked.is_none_or(|tenant| tenant.stress().is_none())
+    };
+    let devices = manifest.devices();
+    let mut chips: Vec<((&str, Device), &str)> = Vec::new();
+    for (at, (tenant, device)) in manifest.tenants.iter().zip(devices).enumerate() {
+        let own = (tenant.backend.as_str(), device);
+        if is_network(at) && chips.iter().all(|(chip, _)| *chip != own) {
+            chips.push((own, &tenant.name));
+        }
+    }
+    match chips[..] {
+        [] => Ok(chip(manifest, "unknown", false)),
+        [((backend, device), _)] => Ok(chip(manifest, backend, device.is_gpu())),
+        _ => {
+            let word = |((backend, device), name): &((&str, Device), &str)| match device {
+                Device::None => format!("{name} on {backend}"),
+                device => format!("{name} on {backend} ({device})"),
+            };
+            let all: Vec<String> = chips.iter().map(word).collect();
+            Err(format!(
+                "its networks ran on several backends or devices: {}; a model is of one, so run those of each by themselves",
+                all.join(", ")
+            ))
+        }
+    }
 }
 
 /// The matrix of a run under a way of sharing.
@@ -180,7 +210,10 @@ struct BesideLoads {
 
 impl BesideLoads {
     /// Adds the networks of a run that were run beside its stressors; gives all of its networks.
-    fn add(&mut self, summary: &Summary, way: &Way) -> Result<Vec<String>, WrongUse> {
+    ///
+    /// # Errors
+    /// A sentence: two stressors with the same load, a network of a run before.
+    fn add(&mut self, summary: &Summary, way: &Way) -> Result<Vec<String>, String> {
         let sensitivity = || {
             let own = summary.interference.sensitivity.iter();
             own.filter(|own| own.sharing == way.sharing)
@@ -196,6 +229,7 @@ impl BesideLoads {
         }
         for network in &networks {
             let mut own: Vec<Option<[f64; 2]>> = Vec::new();
+            let mut stressors = BTreeMap::<usize, &str>::new();
             for of in sensitivity().filter(|of| of.tenant == *network) {
                 for point in &of.points {
                     let load = (of.resource.clone(), point.level);
@@ -207,6 +241,12 @@ impl BesideLoads {
                             self.loads.push(load);
                             self.loads.len() - 1
                         });
+                    if let Some(other) = stressors.insert(place, &point.stressor) {
+                        return Err(format!(
+                            "{other} and {} are the same load, {} at {}; leave one of them out of the scenario",
+                            point.stressor, of.resource, point.level
+                        ));
+                    }
                     own.resize(own.len().max(place + 1), None);
                     let is_it =
                         |cell: &&Cell| cell.tenant == point.stressor && cell.with == [network.clone()];
@@ -218,9 +258,9 @@ impl BesideLoads {
             if own.is_empty() {
                 say(&format!("{network} was run beside no stressor in this run"));
             } else if self.networks.iter().any(|(known, _)| known == network) {
-                return Err(WrongUse(format!(
-                    "{network} was run beside stressors in two of the runs; leave one of them out"
-                )));
+                return Err(format!(
+                    "{network} was run beside stressors in a run before, too; leave one of them out"
+                ));
             } else {
                 self.networks.push((network.clone(), own));
             }
@@ -229,6 +269,9 @@ impl BesideLoads {
     }
 
     /// Every network beside every load, without those that lack frames.
+    ///
+    /// # Errors
+    /// No load is left; what the data refuse.
     fn give(self, data: &mut PairData) -> Result<(), WrongUse> {
         let at = |own: &[Option<[f64; 2]>], load: usize| own.get(load).copied().flatten();
         let known: Vec<Vec<bool>> = self
@@ -241,6 +284,11 @@ impl BesideLoads {
             })
             .collect();
         let (networks, loads) = whole(&known);
+        if !loads.is_empty() && !loads.contains(&true) {
+            return Err(WrongUse(
+                "no load has 30 frames or more beside every network, and every network beside it: run for longer".to_owned(),
+            ));
+        }
         for ((resource, level), kept) in self.loads.iter().zip(&loads) {
             if !kept {
                 say(&format!(
@@ -359,7 +407,23 @@ fn answer(answer: &PairAnswer) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::whole;
+    use jetlag_predict::pairs::PairData;
+
+    use super::{BesideLoads, whole};
+
+    #[test]
+    fn without_a_load_of_enough_frames_it_says_to_run_for_longer() {
+        let beside_loads = BesideLoads {
+            loads: vec![("Compute".to_owned(), 0.5), ("Dram".to_owned(), 0.5)],
+            networks: vec![
+                ("a".to_owned(), vec![None, None]),
+                ("b".to_owned(), vec![None, None]),
+            ],
+        };
+        let wrong = beside_loads.give(&mut PairData::new("made")).unwrap_err();
+        assert!(wrong.to_string().contains("no load has 30 frames"), "{wrong}");
+        assert!(BesideLoads::default().give(&mut PairData::new("made")).is_ok());
+    }
 
     #[test]
     fn what_lacks_most_goes_first_and_what_stays_is_whole() {

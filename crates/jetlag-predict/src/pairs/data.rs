@@ -105,6 +105,22 @@ pub enum PairError {
         /// The least networks.
         networks_wanted: usize,
     },
+    /// Too little, once something is left out.
+    #[error(
+        "without {left_out}, {pairs} slowdowns in pairs of {networks} networks are left, and a model takes {wanted} in pairs of {networks_wanted}: eval takes five networks, all in pairs"
+    )]
+    TooFewLeft {
+        /// A network, or both of a pair.
+        left_out: String,
+        /// Slowdowns that are left.
+        pairs: usize,
+        /// Networks in them.
+        networks: usize,
+        /// The least slowdowns.
+        wanted: usize,
+        /// The least networks.
+        networks_wanted: usize,
+    },
     /// An option or number that trees cannot take.
     #[error("{0}")]
     Fit(String),

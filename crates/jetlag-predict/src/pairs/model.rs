@@ -10,8 +10,8 @@ use crate::model::{FitOptions, Interval, Kin, Opinion, Unseen, Width, best_shrin
 use crate::trees::{Forest, Rows, TreeOptions};
 
 /// Fewest slowdowns, and networks in pairs, that a model is made of.
-const LEAST_ROWS: usize = 8;
-const LEAST_NETWORKS: usize = 3;
+pub(super) const LEAST_ROWS: usize = 8;
+pub(super) const LEAST_NETWORKS: usize = 3;
 /// How far beyond what fitted networks suffered or took another one may lie before it is said.
 const BEYOND: f64 = 1.2;
 
@@ -113,6 +113,17 @@ pub fn fit_pairs(data: &PairData, options: &FitOptions) -> Result<PairModel, Pai
     fit(data, &all, options)
 }
 
+/// The networks in these pairs.
+pub(super) fn paired<'a>(pairs: &[&'a Measured]) -> BTreeSet<&'a str> {
+    let ends = |pair: &&'a Measured| [pair.network.as_str(), pair.beside.as_str()];
+    pairs.iter().flat_map(ends).collect()
+}
+
+/// Whether so many slowdowns, in pairs of so many networks, make a model.
+pub(super) fn suffice(pairs: usize, networks: usize) -> bool {
+    pairs >= LEAST_ROWS && networks >= LEAST_NETWORKS
+}
+
 /// Fits a model to these pairs of the data.
 pub(super) fn fit(
     data: &PairData,
@@ -120,11 +131,8 @@ pub(super) fn fit(
     options: &FitOptions,
 ) -> Result<PairModel, PairError> {
     options.check()?;
-    let paired: BTreeSet<&str> = pairs
-        .iter()
-        .flat_map(|pair| [pair.network.as_str(), pair.beside.as_str()])
-        .collect();
-    if pairs.len() < LEAST_ROWS || paired.len() < LEAST_NETWORKS {
+    let paired = paired(pairs);
+    if !suffice(pairs.len(), paired.len()) {
         return Err(PairError::TooFew {
             pairs: pairs.len(),
             networks: paired.len(),

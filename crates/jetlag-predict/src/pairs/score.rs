@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::data::{Measured, PairData, PairError};
-use super::model::fit;
+use super::model::{LEAST_NETWORKS, LEAST_ROWS, fit, paired, suffice};
 use crate::model::FitOptions;
 use crate::score::Errors;
 
@@ -52,7 +52,7 @@ pub struct PairEvaluation {
 /// Leaves out each pair, and then each network, and scores what a model of the rest says.
 ///
 /// # Errors
-/// As of fitting, of what is left.
+/// As of fitting; too little is left without some pair or network.
 pub fn eval_pairs(data: &PairData, options: &FitOptions) -> Result<PairEvaluation, PairError> {
     let mut groups: [BTreeSet<(&str, &str)>; 2] = Default::default();
     for pair in &data.pairs {
@@ -60,6 +60,7 @@ pub fn eval_pairs(data: &PairData, options: &FitOptions) -> Result<PairEvaluatio
         groups[0].insert((a.min(b), a.max(b)));
         groups[1].extend([(a, a), (b, b)]);
     }
+    check(data, &groups)?;
     let mut scores = Vec::new();
     for (left_out, groups) in [LeftOut::Pair, LeftOut::Network].into_iter().zip(groups) {
         scores.push(score(data, left_out, &groups, options)?);
@@ -73,6 +74,54 @@ pub fn eval_pairs(data: &PairData, options: &FitOptions) -> Result<PairEvaluatio
     })
 }
 
+/// Whether a model can be made of all pairs, and without each group. All are looked at before any is fitted, which takes long.
+fn check(data: &PairData, groups: &[BTreeSet<(&str, &str)>; 2]) -> Result<(), PairError> {
+    let all: Vec<&Measured> = data.pairs.iter().collect();
+    let networks = paired(&all).len();
+    if !suffice(all.len(), networks) {
+        return Err(PairError::TooFew {
+            pairs: all.len(),
+            networks,
+            wanted: LEAST_ROWS,
+            networks_wanted: LEAST_NETWORKS,
+        });
+    }
+    for (left_out, groups) in [LeftOut::Pair, LeftOut::Network].into_iter().zip(groups) {
+        for (a, b) in groups {
+            let kept: Vec<&Measured> = all
+                .iter()
+                .copied()
+                .filter(|pair| !left_out.has(a, b, pair))
+                .collect();
+            let networks = paired(&kept).len();
+            if !suffice(kept.len(), networks) {
+                return Err(PairError::TooFewLeft {
+                    left_out: match left_out {
+                        LeftOut::Pair => format!("the pair of {a} and {b}"),
+                        LeftOut::Network => (*a).to_owned(),
+                    },
+                    pairs: kept.len(),
+                    networks,
+                    wanted: LEAST_ROWS,
+                    networks_wanted: LEAST_NETWORKS,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+impl LeftOut {
+    /// Whether a slowdown is left out with `a` and `b`.
+    fn has(self, a: &str, b: &str, pair: &Measured) -> bool {
+        let ends = [pair.network.as_str(), pair.beside.as_str()];
+        match self {
+            Self::Pair => [a, b] == ends || [b, a] == ends,
+            Self::Network => ends.contains(&a),
+        }
+    }
+}
+
 fn score(
     data: &PairData,
     left_out: LeftOut,
@@ -81,14 +130,8 @@ fn score(
 ) -> Result<PairScore, PairError> {
     let (mut said, mut mean, mut inside, mut with) = (Vec::new(), Vec::new(), 0, 0);
     for (a, b) in groups {
-        let is_held = |pair: &&Measured| {
-            let ends = [pair.network.as_str(), pair.beside.as_str()];
-            match left_out {
-                LeftOut::Pair => [*a, *b] == ends || [*b, *a] == ends,
-                LeftOut::Network => ends.contains(a),
-            }
-        };
-        let (held, kept): (Vec<&Measured>, Vec<&Measured>) = data.pairs.iter().partition(is_held);
+        let (held, kept): (Vec<&Measured>, Vec<&Measured>) =
+            data.pairs.iter().partition(|pair| left_out.has(a, b, pair));
         let model = fit(data, &kept, options)?;
         let logs: f64 = kept.iter().map(|pair| libm::log(pair.slowdown)).sum();
         let usual = libm::exp(logs / kept.len() as f64);
