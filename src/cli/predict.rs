@@ -128,9 +128,9 @@ pub struct PredictEval {
     /// Which rows are fitted and which are scored.
     #[arg(long, value_enum, default_value_t)]
     pub protocol: PredictProtocol,
-    /// With --protocol leave-modes-out: how many power modes are fitted, drawn by --seed.
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    pub modes: usize,
+    /// With --protocol leave-modes-out: how many power modes are fitted, 2 or more, drawn by --seed [default: 50].
+    #[arg(long, value_name = "N")]
+    pub modes: Option<usize>,
     /// How networks are described.
     #[arg(long, value_enum, default_value_t)]
     pub features: Features,

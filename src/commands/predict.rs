@@ -64,12 +64,20 @@ fn measured(folder: &Path, only: &[String]) -> anyhow::Result<Dataset> {
 }
 
 fn evaluate(args: &PredictEval) -> anyhow::Result<Outcome> {
+    let is_of_modes = args.protocol == PredictProtocol::LeaveModesOut && args.fit.is_none();
+    if let (Some(modes), false) = (args.modes, is_of_modes) {
+        return Err(WrongUse(format!(
+            "--modes {modes} is of --protocol leave-modes-out, without --fit; leave it out, or choose that protocol"
+        ))
+        .into());
+    }
     let data = measured(&args.data, &args.only)?;
     let fitted = args
         .fit
         .as_deref()
         .map(|folder| measured(folder, &args.only))
         .transpose()?;
+    let defaults = EvalOptions::default();
     let options = EvalOptions {
         fit: FitOptions {
             features: features(args.features),
@@ -82,9 +90,9 @@ fn evaluate(args: &PredictEval) -> anyhow::Result<Outcome> {
             PredictProtocol::LeaveOneNetworkOut => Protocol::LeaveOneNetworkOut,
             PredictProtocol::LeaveModesOut => Protocol::LeaveModesOut,
         },
-        modes: args.modes,
+        modes: args.modes.unwrap_or(defaults.modes),
         stage: args.stage.map(stage),
-        targets: Vec::new(),
+        ..defaults
     };
     let evaluation = eval(&data, fitted.as_ref(), &options).map_err(WrongUse::because)?;
     print(&match args.format {
@@ -141,7 +149,8 @@ fn apply(args: &PredictApply) -> anyhow::Result<Outcome> {
         Format::Json => serde_json::to_string_pretty(&answer)? + "\n",
         Format::Text => text::answer(&answer),
     })?;
-    let late = answer.late.is_some_and(|late| late.in_time != Verdict::Yes);
+    // A latency that is not told is not known to be in time.
+    let late = args.deadline.is_some() && answer.late.is_none_or(|late| late.in_time != Verdict::Yes);
     let lacks_room = args.deadline.is_some() && answer.fits.is_some_and(|fits| fits.verdict == Verdict::No);
     Ok(match late || lacks_room {
         true => Outcome::ExpectationBroken,

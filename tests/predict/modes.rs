@@ -7,7 +7,7 @@ use std::path::Path;
 use jetlag_sweep::journal::{Entry, JournalFile};
 
 use super::{BASE, Begun, SWEEP, done, folder, json};
-use crate::common::output::{assert_refused, jetlag, run, stderr};
+use crate::common::output::{assert_refused, jetlag, run, stderr, stdout};
 
 /// Modes of a Jetson AGX Orin that are run, and what time is multiplied by in each.
 const MODES: [(u32, f64); 3] = [(0, 1.0), (1, 3.2), (2, 2.1)];
@@ -107,7 +107,7 @@ fn a_sweep_over_power_modes_answers_for_one_that_was_not_measured() {
     assert!((fast..slow).contains(&between), "{fast} {between} {slow}");
     assert_eq!(elsewhere["is_measured_mode"], false);
     assert_eq!(elsewhere["interval"], serde_json::Value::Null);
-    let (by_hand, _) = ask(&["--clocks", "gpu=816,emc=3199,cpu=1497.6,cores=12"]);
+    let (by_hand, _) = ask(&["--clocks", "gpu=816,emc=3199,cpu=1497.6,cores=12,sms=16"]);
     assert!((by_hand / between - 1.0).abs() < 0.05, "{by_hand} {between}");
     let refused = |more: &[&str], words: &[&str]| {
         let all = [&["predict", "apply", "m", "nets/one.onnx"], more].concat();
@@ -117,15 +117,37 @@ fn a_sweep_over_power_modes_answers_for_one_that_was_not_measured() {
     refused(
         &["--mode", "40W"],
         &[
-            "--mode 40W was not measured (MAXN, MODE_15W, MODE_30W)",
+            "--mode 40W was not measured (MAXN; MODE_15W; MODE_30W)",
             "MODE_50W of Jetson AGX Orin",
             "Give them with --clocks",
         ],
     );
     refused(
         &["--board", "other", "--mode", "15W"],
-        &["say with --board which board is meant"],
+        &["--board other: the model was fitted in power modes of the boards "],
     );
+    refused(
+        &["--clocks", "gpu=816,emc=3199,cpu=1497.6,cores=12"],
+        &["the fitted modes differ in multiprocessors", "cores=12,sms=16"],
+    );
+    let asked = ["predict", "apply", "m", "nets/one.onnx", "--mode", "15w"];
+    let answer = json(&asked, folder);
+    let board = answer["device"].as_str().unwrap().strip_suffix(", MODE_15W");
+    refused(
+        &["--board", board.unwrap()],
+        &[
+            "the model was fitted in its modes MAXN; MODE_15W; MODE_30W",
+            "--mode",
+        ],
+    );
+    for other in [&["--protocol", "pooled"], &["--fit", "s"]] {
+        let all = [&["predict", "eval", "s", "--modes", "2"], &other[..]].concat();
+        assert_refused(
+            &run(&all, folder),
+            2,
+            &["--modes 2 is of --protocol leave-modes-out, without --fit"],
+        );
+    }
     refused(
         &["--clocks", "gpu=816"],
         &["write gpu=612,emc=2133,cpu=1190.4,cores=4"],
@@ -153,5 +175,62 @@ fn a_sweep_over_power_modes_answers_for_one_that_was_not_measured() {
             "the data have 3",
             "choose a smaller --modes",
         ],
+    );
+}
+
+/// Tables of a board in four power modes: power in each, latency in the first alone.
+fn tables(folder: &Path) {
+    let head = "ic,oc,k_h,k_w,stride,pad_h,pad_w,groups,ip_h,ip_w,op_h,op_w";
+    for name in ["layers", "orin_inference_latency", "orin_inference_power"] {
+        fs::create_dir(folder.join(name)).unwrap();
+    }
+    let mut modes = "device,mode,gpu_mhz,emc_mhz,cpu_mhz,cores\n".to_owned();
+    let mut power = "network,level,bs,passed,power_mw,mode\n".to_owned();
+    let mut latency = "network,level,bs,passed,latency_ms,mode\n".to_owned();
+    for mode in 0..4 {
+        modes += &format!("orin,m{mode},{},3200,2000,12\n", 300 * (mode + 1));
+    }
+    for (level, channels) in [(0, 32), (50, 16)] {
+        let layer = format!("{head}\n3,{channels},3,3,2,1,1,1,64,64,32,32\n");
+        fs::write(folder.join(format!("layers/a_{level}.csv")), layer).unwrap();
+        for batch in [1, 2, 4, 8] {
+            latency += &format!("a,{level},{batch},True,{},m0\n", channels * batch);
+            for mode in 0..4 {
+                let value = 5000 + 2000 * mode + 10 * channels * batch;
+                power += &format!("a,{level},{batch},True,{value},m{mode}\n");
+            }
+        }
+    }
+    fs::write(folder.join("modes.csv"), modes).unwrap();
+    fs::write(folder.join("orin_inference_power/a.csv"), power).unwrap();
+    fs::write(folder.join("orin_inference_latency/a.csv"), latency).unwrap();
+    fs::copy(super::CAMERA, folder.join("n.onnx")).unwrap();
+}
+
+#[test]
+fn a_target_of_one_mode_is_withheld_in_others_and_then_no_deadline_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    tables(folder);
+    done(&["predict", "fit", ".", "-o", "m"], folder);
+    let asked = ["predict", "apply", "m", "n.onnx"];
+    let own = done(&[&asked[..], &["--mode", "m0"]].concat(), folder);
+    assert!(!own.contains("withheld: its rows"), "{own}");
+    let late = run(
+        &[&asked[..], &["--mode", "m3", "--deadline", "600s"]].concat(),
+        folder,
+    );
+    let said = stdout(&late);
+    assert_eq!(late.status.code(), Some(3), "{said}");
+    assert!(
+        said.contains("latency         withheld: its rows are all of one power mode (gpu=300,emc=3200,cpu=2000,cores=12)"),
+        "{said}"
+    );
+    assert!(said.contains("mean power "), "{said}");
+    let clocks = ["--clocks", "gpu=700,emc=3200,cpu=2000,cores=12,sms=8"];
+    assert_refused(
+        &run(&[&asked[..], &clocks].concat(), folder),
+        2,
+        &["fitted without multiprocessors; leave sms out"],
     );
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 /// Why a folder of measurements cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
@@ -90,6 +92,22 @@ pub enum DataError {
         board: String,
         /// The mode.
         mode: String,
+    },
+    /// A board and mode whose figures, scaled to the mode's clocks, are none.
+    #[error(
+        "{path}: {board} in the mode {mode:?} comes to {tflops:e} TFLOP/s and {gb_s:e} GB/s; expected figures between 1e-6 and 1e9: correct its line, or that of the mode in modes.csv"
+    )]
+    Scaled {
+        /// The file with the board's figures.
+        path: PathBuf,
+        /// The board.
+        board: String,
+        /// The mode.
+        mode: String,
+        /// Its arithmetic peak in that mode.
+        tflops: f64,
+        /// Its bandwidth in that mode.
+        gb_s: f64,
     },
     /// More than this crate is willing to hold.
     #[error("{path}: more than {limit} {what}; split the folder")]
@@ -221,7 +239,7 @@ pub enum PredictError {
     },
     /// No power modes to leave out.
     #[error(
-        "{what}: to fit on {wanted} power modes and score others takes more than {wanted} modes with clocks, and at least 2 to fit on; the data have {found}, and {without} boards whose clocks are not known. Measure more modes, or choose a smaller --modes"
+        "{what}: to fit on {wanted} power modes and score others takes more than {wanted} modes with clocks; the data have {found}, and {without} boards whose clocks are not known. Measure more modes, or choose a smaller --modes"
     )]
     Modes {
         /// For which target.
@@ -255,6 +273,16 @@ pub enum PredictError {
         /// What there is.
         found: String,
     },
+    /// A power mode in which no target is known.
+    #[error("nothing is known of {found}; {target}: {why}")]
+    Mode {
+        /// The board and mode that were asked for.
+        found: String,
+        /// The first target.
+        target: String,
+        /// Why it is not known.
+        why: ModeUnknown,
+    },
     /// An option outside of its range.
     #[error("{option} is {found}; expected {wanted}")]
     Option {
@@ -268,6 +296,33 @@ pub enum PredictError {
     /// A network that cannot be.
     #[error(transparent)]
     Layer(#[from] LayerError),
+}
+
+/// Why rows say nothing of a power mode.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModeUnknown {
+    /// They are all of another one.
+    #[error(
+        "its rows are all of one power mode ({fitted}) and tell nothing of another one: measure it in several modes, and fit again"
+    )]
+    OneMode {
+        /// That mode's clocks.
+        fitted: String,
+    },
+    /// Some are of a mode that is not known.
+    #[error(
+        "not all of its rows tell in which power mode they were measured: name the mode of each, and fit again"
+    )]
+    NotTold,
+    /// They are of several modes, which the features cannot tell apart.
+    #[error(
+        "its rows are of {modes} power modes, which the features of perf4sight do not tell apart: fit with --features jetlag"
+    )]
+    Features {
+        /// In the data.
+        modes: usize,
+    },
 }
 
 /// Why a model file cannot be used.

@@ -149,6 +149,13 @@ pub fn eval(
     options: &EvalOptions,
 ) -> Result<Evaluation, PredictError> {
     options.fit.check()?;
+    if fit.is_none() && options.protocol == Protocol::LeaveModesOut && options.modes < 2 {
+        return Err(PredictError::Option {
+            option: "modes",
+            found: options.modes.to_string(),
+            wanted: "2 or more, since one mode tells nothing of another",
+        });
+    }
     let is_asked = |stage: Stage, target: Target| {
         options.stage.is_none_or(|wanted| wanted == stage)
             && (options.targets.is_empty() || options.targets.contains(&target))

@@ -70,13 +70,13 @@ pub mod text;
 pub mod trees;
 
 pub use dataset::{Dataset, Target};
-pub use error::{DataError, LayerError, ModelError, PredictError};
+pub use error::{DataError, LayerError, ModeUnknown, ModelError, PredictError};
 pub use eval::{Coverage, EvalOptions, Evaluation, Mean, Protocol, Score, eval};
 pub use features::{Device, FeatureSet, Mode, Stage};
 pub use jetlag_record::ModeClocks;
 pub use layers::{Layer, LayerKind, LayerTable, MOST_LAYERS};
 pub use model::{
     Answer, Facts, FitOptions, Fits, Interval, Kin, Late, Model, Prediction, Question, Reason, TargetFacts,
-    Verdict, Withheld, fit,
+    Unanswered, Verdict, Withheld, fit,
 };
 pub use score::{Errors, quantile};

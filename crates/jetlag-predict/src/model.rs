@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 pub use answer::{Answer, Fits, Late, Prediction, Question, Verdict};
 pub use fit::{FitOptions, fit};
 pub use interval::{Interval, Withheld};
+pub use modes::Unanswered;
 pub use unlike::{Kin, Reason};
 
 pub(crate) use cross::{Unseen, best_shrink, joined};
@@ -21,6 +22,7 @@ pub(crate) use fit::{fit_rows, why_none};
 pub(crate) use interval::Width;
 pub(crate) use member::{Example, Opinion};
 
+use crate::base::Across;
 use crate::dataset::Target;
 use crate::features::{Device, FeatureSet, Stage};
 use interval::Intervals;
@@ -68,7 +70,7 @@ pub(crate) struct TargetModel {
     shrink: Shrink,
     intervals: Intervals,
     known: Known,
-    /// Power modes of the fitted rows; empty where they do not differ in them.
+    /// Power modes of the fitted rows; empty where some row's is not known.
     #[serde(default)]
     modes: Modes,
     /// Held apart in a file.
@@ -113,6 +115,11 @@ pub struct TargetFacts {
 }
 
 impl TargetModel {
+    /// Whether it sees what differs between power modes.
+    fn across(&self) -> Across {
+        self.modes.across(self.features)
+    }
+
     /// Whether networks are described by their layers with weights alone.
     pub(crate) fn only_weights(&self) -> bool {
         self.only_weights
@@ -134,7 +141,10 @@ impl Model {
             variants: model.variants,
             trees_used_near: model.shrink.near,
             trees_used_far: model.shrink.far,
-            modes: model.modes.len(),
+            modes: match model.across() {
+                Across::Modes => model.modes.len(),
+                Across::Boards => 0,
+            },
             trees_used_modes: model.shrink.modes,
             near_withheld: model.intervals.near.as_ref().err().cloned(),
             far_withheld: model.intervals.far.as_ref().err().cloned(),

@@ -224,16 +224,15 @@ pub fn answer(answer: &Answer) -> String {
             (None, Some(why)) => why.to_string(),
             (None, None) => "no interval".to_owned(),
         };
-        let name = match said.target {
-            Target::Memory => "peak memory",
-            Target::Energy => "energy a frame",
-            Target::Power => "mean power",
-            Target::Latency => "latency",
-        };
+        let name = name(said.target);
         line(
             &mut text,
             format_args!("  {name:<15} {:>9} {unit:<4} {interval}", figure(said.value)),
         );
+    }
+    for none in &answer.withheld {
+        let name = name(none.target);
+        line(&mut text, format_args!("  {name:<15} withheld: {}", none.why));
     }
     if let Some(fits) = answer.fits {
         let word = match fits.verdict {
@@ -301,6 +300,15 @@ pub fn answer(answer: &Answer) -> String {
         line(&mut text, format_args!("  - {reason}"));
     }
     text
+}
+
+fn name(target: Target) -> &'static str {
+    match target {
+        Target::Memory => "peak memory",
+        Target::Energy => "energy a frame",
+        Target::Power => "mean power",
+        Target::Latency => "latency",
+    }
 }
 
 /// Three digits, or all before the point.

@@ -15,7 +15,7 @@ use crate::telemetry::clocks::is_mode;
 /// What was asked for; none means the only board that was fitted.
 ///
 /// # Errors
-/// A board or mode that is not known, or that has to be said.
+/// A board or mode that is not known, or that has to be said; clocks that cannot be compared with the fitted ones.
 pub(super) fn device(fitted: &[Device], asked: &PredictApply) -> Result<Option<Device>, WrongUse> {
     let modes: Vec<(&Device, &Mode)> = fitted
         .iter()
@@ -32,13 +32,21 @@ pub(super) fn device(fitted: &[Device], asked: &PredictApply) -> Result<Option<D
                 false => Ok(None),
             };
         };
-        let found = fitted.iter().find(|device| device.name == *name).cloned();
-        return found.map(Some).ok_or_else(|| {
-            WrongUse(format!(
-                "--board {name}: the model was fitted on {}",
-                listed(fitted.iter().map(|device| device.name.as_str()))
-            ))
-        });
+        if let Some(found) = fitted.iter().find(|device| device.name == *name) {
+            return Ok(Some(found.clone()));
+        }
+        let own: Vec<&str> = modes
+            .iter()
+            .filter(|(_, mode)| mode.board == *name)
+            .map(|(_, mode)| mode.name.as_str())
+            .collect();
+        return Err(WrongUse(match own.is_empty() {
+            true => format!("--board {name}: the model was fitted on {}", known(fitted)),
+            false => format!(
+                "--board {name}: the model was fitted in its modes {}; say which one is meant with --mode, or another one's clocks with --clocks",
+                listed(own.into_iter())
+            ),
+        }));
     }
     let own: Vec<(&Device, &Mode)> = modes
         .iter()
@@ -57,13 +65,22 @@ pub(super) fn device(fitted: &[Device], asked: &PredictApply) -> Result<Option<D
         }
         _ => {
             let boards: BTreeSet<&str> = modes.iter().map(|(_, mode)| mode.board.as_str()).collect();
-            return Err(WrongUse(format!(
-                "say with --board which board is meant: the model was fitted in power modes of {}",
-                listed(boards.into_iter())
-            )));
+            let boards = listed(boards.into_iter());
+            return Err(WrongUse(match &asked.board {
+                Some(name) => {
+                    format!("--board {name}: the model was fitted in power modes of the boards {boards}")
+                }
+                None => format!(
+                    "say with --board which board is meant: the model was fitted in power modes of {boards}"
+                ),
+            }));
         }
     };
-    let in_other_mode = |name: &str, clocks| Ok(first.in_other_mode(name, clocks));
+    let in_other_mode = |name: &str, clocks| {
+        let clocks = with_parts(own.iter().map(|(_, mode)| mode.clocks), clocks)
+            .map_err(|why| WrongUse(format!("the clocks {clocks}: {why}")))?;
+        Ok(first.in_other_mode(name, clocks))
+    };
     match (&asked.mode, asked.clocks) {
         (_, Some(clocks)) => in_other_mode(&clocks.to_string(), clocks),
         (Some(name), None) => {
@@ -86,15 +103,49 @@ pub(super) fn device(fitted: &[Device], asked: &PredictApply) -> Result<Option<D
     }
 }
 
-/// Names in a sentence; of many the first.
+/// Clocks with the multiprocessors that they leave to the fitted modes to tell.
+///
+/// # Errors
+/// A sentence: fitted modes differ in them, or tell none.
+fn with_parts(fitted: impl Iterator<Item = ModeClocks>, clocks: ModeClocks) -> Result<ModeClocks, String> {
+    let parts: BTreeSet<Option<u32>> = fitted.map(|fitted| fitted.sms).collect();
+    let told: Vec<String> = parts.iter().flatten().map(u32::to_string).collect();
+    match (parts.contains(&None), told.as_slice(), clocks.sms) {
+        (true, [], None) | (false, _, Some(_)) => Ok(clocks),
+        (false, [_], None) => Ok(ModeClocks {
+            sms: parts.into_iter().flatten().next(),
+            ..clocks
+        }),
+        (false, _, None) => Err(format!(
+            "the fitted modes differ in multiprocessors ({}); say with --clocks how many are on, as in {clocks},sms={}",
+            told.join(", "),
+            told.last().map_or("8", String::as_str)
+        )),
+        (true, [], Some(_)) => Err(
+            "the model was fitted without multiprocessors; leave sms out of --clocks".to_owned(),
+        ),
+        (true, _, _) => Err(
+            "some of the fitted modes tell their multiprocessors and others do not, so another mode cannot be compared with them; \
+             give all of them, and fit again"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Boards and modes that were fitted, in a sentence.
+fn known(fitted: &[Device]) -> String {
+    listed(fitted.iter().map(|device| device.name.as_str()))
+}
+
+/// Names in a sentence; of many the first. A board's name with its mode has a comma.
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     const SHOWN: usize = 12;
     let names: Vec<&str> = names.collect();
     match names.get(..SHOWN) {
         Some(first) if names.len() > SHOWN => {
-            format!("{} and {} more", first.join(", "), names.len() - SHOWN)
+            format!("{} and {} more", first.join("; "), names.len() - SHOWN)
         }
-        _ => names.join(", "),
+        _ => names.join("; "),
     }
 }
 
@@ -128,4 +179,35 @@ pub(super) fn clocks(tree: &str, mode: &str) -> Result<ModeClocks, String> {
     };
     let caps = found.caps.ok_or_else(|| lacks("the clocks"))?;
     mode_clocks::clocks(&caps, Some(module), configuration).map_err(lacks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multiprocessors_that_are_not_told_are_those_of_all_fitted_modes_or_are_asked_for() {
+        let clocks = |sms| ModeClocks {
+            gpu_mhz: 612.0,
+            emc_mhz: 2133.0,
+            cpu_mhz: 1190.4,
+            cores: 4,
+            sms,
+        };
+        let found = |fitted: &[Option<u32>], asked| {
+            with_parts(fitted.iter().map(|sms| clocks(*sms)), clocks(asked)).map(|clocks| clocks.sms)
+        };
+        assert_eq!(found(&[None, None], None), Ok(None));
+        assert_eq!(found(&[Some(8), Some(8)], None), Ok(Some(8)));
+        assert_eq!(found(&[Some(4), Some(16)], Some(8)), Ok(Some(8)));
+        for (fitted, asked, words) in [
+            (vec![Some(4), Some(16)], None, "differ in multiprocessors (4, 16)"),
+            (vec![None], Some(8), "leave sms out"),
+            (vec![None, Some(8)], Some(8), "others do not"),
+            (vec![None, Some(8)], None, "others do not"),
+        ] {
+            let wrong = found(&fitted, asked).unwrap_err();
+            assert!(wrong.contains(words), "{wrong}");
+        }
+    }
 }

@@ -29,7 +29,8 @@ pub(super) fn read(
         boards: boards.join(", "),
         missing,
     };
-    let figures = figures(&folder.join("devices.csv"), hash)?;
+    let path = folder.join("devices.csv");
+    let figures = figures(&path, hash)?;
     let modes = modes(&folder.join("modes.csv"), hash)?;
     let known = |name: &BoardInMode| -> Result<Device, DataError> {
         let own = match (&figures, boards.as_slice()) {
@@ -66,6 +67,16 @@ pub(super) fn read(
             device.tflops = own.tflops * gpu(&clocks) / highest(gpu);
             device.gb_s = own.gb_s * clocks.emc_mhz / highest(|clocks| clocks.emc_mhz);
             device.memory_mib = own.memory_mib;
+            // Figures at the highest clocks may be sound, and those at the lowest not.
+            if !device.is_sound() {
+                return Err(DataError::Scaled {
+                    path: path.clone(),
+                    board: name.board.clone(),
+                    mode: device.mode.map(|mode| mode.name).unwrap_or_default(),
+                    tflops: device.tflops,
+                    gb_s: device.gb_s,
+                });
+            }
         }
         Ok(device)
     };

@@ -107,7 +107,7 @@ fn drawn_modes(
     let all: BTreeSet<usize> = rows.iter().map(|at| data.rows[*at].device).collect();
     let with_clocks = |at: &usize| data.devices.get(*at).is_some_and(|device| device.mode.is_some());
     let found = all.iter().filter(|at| with_clocks(at)).count();
-    if found != all.len() || options.modes < 2 || found <= options.modes {
+    if found != all.len() || found <= options.modes {
         return Err(PredictError::Modes {
             what: what.to_owned(),
             found,

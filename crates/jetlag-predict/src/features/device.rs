@@ -84,12 +84,13 @@ impl Device {
         }
     }
 
-    /// The same board in another power mode, its figures in proportion to the clocks; none where its own clocks are not known.
+    /// The same board in another power mode, its figures in proportion to the clocks; none where its own clocks are not known, or only
+    /// one of both modes tells its multiprocessors.
     pub fn in_other_mode(&self, name: &str, clocks: ModeClocks) -> Option<Self> {
         let own = self.mode.as_ref()?;
-        // Told in one mode alone, multiprocessors cannot be compared.
-        let sms = own.clocks.sms.and(clocks.sms.or(own.clocks.sms));
-        let clocks = ModeClocks { sms, ..clocks };
+        if own.clocks.sms.is_some() != clocks.sms.is_some() {
+            return None;
+        }
         let [gpu, emc, cpu, _, parts] = numbers(clocks);
         let [own_gpu, own_emc, own_cpu, _, own_parts] = numbers(own.clocks);
         Some(Self {

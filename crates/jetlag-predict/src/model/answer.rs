@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::cross::joined;
 use super::interval::{Interval, Withheld};
 use super::member::{Example, Opinion};
+use super::modes::Unanswered;
 use super::unlike::{Kin, Reason};
 use super::{Model, TargetModel};
 use crate::base::Across;
@@ -92,8 +93,10 @@ pub struct Answer {
     pub batch: u32,
     /// Training or inference.
     pub stage: Stage,
-    /// One for each target that the model knows at this stage.
+    /// One for each target that the model knows at this stage and in this power mode.
     pub predictions: Vec<Prediction>,
+    /// Targets that it knows at this stage, and not in this power mode.
+    pub withheld: Vec<Unanswered>,
     /// Whether it has room; None where neither a limit nor memory is known.
     pub fits: Option<Fits>,
     /// How late it is; None without a deadline or latency.
@@ -118,7 +121,7 @@ impl Model {
     ///
     /// # Errors
     /// A batch or deadline outside of its range; a board whose figures are none, or that must be named since the model knows
-    /// several; a stage that the model was not fitted on; a network without a layer that counts.
+    /// several; a stage that the model was not fitted on, a power mode in which it knows no target; a network without a layer that counts.
     pub fn apply(&self, question: &Question<'_>) -> Result<Answer, PredictError> {
         let wrong = |option, found: String, wanted| PredictError::Option {
             option,
@@ -154,27 +157,6 @@ impl Model {
                 ));
             }
         };
-        // Without rows of several modes nothing tells what another one does.
-        let is_fitted = |clocks| {
-            self.facts
-                .devices
-                .iter()
-                .any(|known| known.clocks() == Some(clocks))
-        };
-        let is_across = self
-            .targets
-            .iter()
-            .any(|model| model.modes.across() == Across::Modes);
-        if let Some(clocks) = device.clocks()
-            && !is_across
-            && !is_fitted(clocks)
-        {
-            return Err(wrong(
-                "power mode",
-                device.name.clone(),
-                "the mode that was fitted, since the model knows no other",
-            ));
-        }
         let models: Vec<&TargetModel> = self
             .targets
             .iter()
@@ -193,8 +175,18 @@ impl Model {
         };
         let only_weights = first.only_weights && !question.table.has_only_weights();
         let weighted = question.table.with_weights();
-        let mut predictions = Vec::with_capacity(models.len());
+        let (mut predictions, mut withheld) = (Vec::with_capacity(models.len()), Vec::new());
         for model in models {
+            // Rows of one target may tell of the mode, and those of another one not.
+            if let Some(clocks) = device.clocks() {
+                let has_them = |known: &Device| known.clocks() == Some(clocks);
+                let is_only = self.facts.devices.iter().all(has_them);
+                if let Some(why) = model.modes.unknown(model.features, clocks, is_only) {
+                    let target = model.target;
+                    withheld.push(Unanswered { target, why });
+                    continue;
+                }
+            }
             let reduced = match model.only_weights {
                 true => Some(weighted.clone()?),
                 false => None,
@@ -209,7 +201,7 @@ impl Model {
                 stage: question.stage,
                 time_ms: None,
             };
-            if model.modes.across() == Across::Modes && device.mode.is_none() {
+            if model.across() == Across::Modes && device.mode.is_none() {
                 return Err(wrong(
                     "board",
                     device.name.clone(),
@@ -217,6 +209,13 @@ impl Model {
                 ));
             }
             predictions.extend(model.predict(&[&example], self.facts.level)?);
+        }
+        if let ([], [first, ..]) = (predictions.as_slice(), withheld.as_slice()) {
+            return Err(PredictError::Mode {
+                found: device.name.clone(),
+                target: first.target.to_string(),
+                why: first.why.clone(),
+            });
         }
         let find = |target| {
             predictions
@@ -259,6 +258,7 @@ impl Model {
             joules_per_frame: find(Target::Energy).map(|energy| energy.value / 1e3),
             only_weights,
             predictions,
+            withheld,
         })
     }
 }
@@ -305,7 +305,10 @@ impl TargetModel {
                 .filter_map(|opinions| opinions.get(at).copied())
                 .collect();
             let (kin, mut unlike) = self.known.judge(&example.terms);
-            let (is_measured, beyond) = self.modes.judge(example.device);
+            let (is_measured, beyond) = match self.across() {
+                Across::Modes => self.modes.judge(example.device),
+                Across::Boards => (true, Vec::new()),
+            };
             unlike.extend(beyond);
             let shrink = match kin {
                 Kin::Fitted if is_measured => self.shrink.near,

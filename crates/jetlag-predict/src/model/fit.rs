@@ -8,6 +8,7 @@ use super::member::{self, Example, Recipe};
 use super::modes::Modes;
 use super::unlike::{Kin, Known};
 use super::{Facts, Model, Shrink, TargetModel};
+use crate::base::Across;
 use crate::dataset::{Dataset, Failed, Row, Target};
 use crate::error::PredictError;
 use crate::features::{FeatureSet, Stage, TermsOfOne};
@@ -146,12 +147,10 @@ pub(crate) fn fit_rows(
             .map(|(at, name)| (name, at))
             .collect()
     };
-    let modes = match options.features {
-        // They know nothing of a board.
-        FeatureSet::Perf4sight => Modes::default(),
-        FeatureSet::Jetlag => Modes::of(rows.iter().filter_map(|row| data.devices.get(row.device))),
-    };
-    if rows.len() < LEAST_ROWS || (variants.len() < 2 && modes.len() < LEAST_MODES) {
+    let modes = Modes::of(rows.iter().filter_map(|row| data.devices.get(row.device)));
+    let across = modes.across(options.features);
+    let are_many = across == Across::Modes && modes.len() >= LEAST_MODES;
+    if rows.len() < LEAST_ROWS || (variants.len() < 2 && !are_many) {
         return Err(PredictError::TooFew {
             what,
             found: rows.len(),
@@ -185,7 +184,7 @@ pub(crate) fn fit_rows(
     let recipe = Recipe {
         target,
         features: options.features,
-        across: modes.across(),
+        across,
         trees,
     };
     let members = member::fit(recipe, &examples, &values, ceiling)?;
@@ -228,7 +227,7 @@ pub(crate) fn fit_rows(
         true => leave_out(fewer, &examples, &names, &values, &networks, &networks, ceiling)?,
         false => Vec::new(),
     };
-    let elsewhere = match modes.len() >= LEAST_MODES {
+    let elsewhere = match are_many {
         true => {
             let places = modes.places(examples.iter().map(|example| example.device));
             let folds = modes.folds(options.seed);
@@ -268,7 +267,7 @@ pub(crate) fn fit_rows(
             found: network_count,
             wanted: LEAST_NETWORKS,
         }),
-        modes: (modes.len() > 0).then(|| {
+        modes: (across == Across::Modes).then(|| {
             Width::of(&elsewhere, shrink.modes, options.level, true).ok_or(Withheld::FewModes {
                 found: modes.len(),
                 wanted: LEAST_MODES,

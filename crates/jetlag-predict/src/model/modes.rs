@@ -5,18 +5,29 @@ use serde::{Deserialize, Serialize};
 
 use super::unlike::Reason;
 use crate::base::Across;
-use crate::features::{CLOCK_NAMES, Device, numbers};
+use crate::dataset::Target;
+use crate::error::ModeUnknown;
+use crate::features::{CLOCK_NAMES, Device, FeatureSet, numbers};
 use crate::random::Random;
 
 /// Parts of the modes that are left out together, one after the other.
 const FOLDS: usize = 10;
+
+/// A target that is not answered in the power mode that was asked for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unanswered {
+    /// The target.
+    pub target: Target,
+    /// Why not, and what it would need.
+    pub why: ModeUnknown,
+}
 
 /// The modes of fitted rows.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Modes(Vec<ModeClocks>);
 
 impl Modes {
-    /// Of the boards of rows; none where some has no known mode, or all have the same.
+    /// Of the boards of rows; none where some has no known mode.
     pub(super) fn of<'a>(devices: impl Iterator<Item = &'a Device>) -> Self {
         let mut found: Vec<ModeClocks> = Vec::new();
         for device in devices {
@@ -26,22 +37,35 @@ impl Modes {
                 None => return Self::default(),
             }
         }
-        if found.len() < 2 {
-            Self::default()
-        } else {
-            Self(found)
-        }
+        Self(found)
     }
 
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
-    pub(super) fn across(&self) -> Across {
-        if self.0.is_empty() {
-            Across::Boards
-        } else {
-            Across::Modes
+    /// Whether a model with these features sees what differs between the modes.
+    pub(super) fn across(&self, features: FeatureSet) -> Across {
+        match features {
+            FeatureSet::Jetlag if self.0.len() > 1 => Across::Modes,
+            FeatureSet::Jetlag | FeatureSet::Perf4sight => Across::Boards,
+        }
+    }
+
+    /// Why such a model says nothing of these clocks, if it does not; `is_only` where all fitted boards have them.
+    pub(super) fn unknown(
+        &self,
+        features: FeatureSet,
+        clocks: ModeClocks,
+        is_only: bool,
+    ) -> Option<ModeUnknown> {
+        match (self.0.as_slice(), self.across(features)) {
+            ([], _) if !is_only => Some(ModeUnknown::NotTold),
+            ([fitted], _) if *fitted != clocks => Some(ModeUnknown::OneMode {
+                fitted: fitted.to_string(),
+            }),
+            ([_, _, ..], Across::Boards) => Some(ModeUnknown::Features { modes: self.0.len() }),
+            _ => None,
         }
     }
 
@@ -76,7 +100,7 @@ impl Modes {
 
     /// Whether a board is in a mode that was measured, and clocks beyond those that were.
     pub(super) fn judge(&self, device: &Device) -> (bool, Vec<Reason>) {
-        let Some(clocks) = device.clocks().filter(|_| !self.0.is_empty()) else {
+        let Some(clocks) = device.clocks() else {
             return (true, Vec::new());
         };
         let mut reasons = Vec::new();

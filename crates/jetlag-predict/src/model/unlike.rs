@@ -50,7 +50,10 @@ pub enum Reason {
         fitted_pct: f64,
     },
     /// A size outside of what was measured.
-    #[error("{what} is {found:.3} {unit}, and was {least:.3} to {most:.3} {unit} in the data")]
+    #[error(
+        "{what} is {}, and was {} to {} in the data",
+        size(*found, unit), number(*least, unit), size(*most, unit)
+    )]
     Beyond {
         /// Which size.
         what: String,
@@ -63,6 +66,22 @@ pub enum Reason {
         /// Greatest in the data.
         most: f64,
     },
+}
+
+/// Counts have no unit, and no decimals.
+fn number(value: f64, unit: &str) -> String {
+    match unit {
+        "" => format!("{value:.0}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+fn size(value: f64, unit: &str) -> String {
+    let number = number(value, unit);
+    match unit {
+        "" => number,
+        _ => format!("{number} {unit}"),
+    }
 }
 
 /// What a model remembers of its data.

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use jetlag_predict::{
-    Dataset, Device, EvalOptions, FitOptions, Kin, Layer, LayerTable, Mode, ModeClocks, Model, PredictError,
-    Protocol, Question, Stage, Target, dataset, eval, fit, text,
+    Dataset, Device, EvalOptions, FeatureSet, FitOptions, Kin, Layer, LayerTable, Mode, ModeClocks,
+    ModeUnknown, Model, PredictError, Protocol, Question, Stage, Target, dataset, eval, fit, text,
 };
 
 const GPU: [f64; 11] = [
@@ -277,13 +277,17 @@ fn a_few_modes_tell_less() {
 
 #[test]
 fn the_limit_of_power_is_met_in_many_modes() {
-    let table = network("plain");
-    let slower = |clocks: &ModeClocks| {
-        let [free, _] = truth(&table, BATCH, *clocks, Truth::Calm);
-        truth(&table, BATCH, *clocks, Truth::Throttled { watts: 30.0 })[0] > 1.05 * free
-    };
-    let throttled = all_modes().iter().filter(|clocks| slower(clocks)).count();
-    assert!(throttled > 60, "{throttled} of {}", all_modes().len());
+    let all = all_modes();
+    // docs/predict.md says in how many.
+    let shares = NETWORKS.map(|name| {
+        let table = network(name);
+        let is_over = |clocks: &&ModeClocks| truth(&table, BATCH, **clocks, Truth::Calm)[1] > 30_000.0;
+        let over = all.iter().filter(is_over).count();
+        (100.0 * over as f64 / all.len() as f64).round()
+    });
+    let least = shares.iter().copied().fold(f64::MAX, f64::min);
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    assert_eq!((least, most), (7.0, 23.0), "{shares:?}");
 }
 
 /// The first of these modes, and every so many after it.
@@ -358,15 +362,80 @@ fn a_mode_that_was_not_measured_is_answered_from_its_clocks() {
         gpu_mhz: 2600.0,
         ..all_modes()[0]
     };
-    let beyond = device(clocks);
+    let beyond = device(ModeClocks { cores: 16, ..clocks });
     let answer = text::answer(&ask(table, &beyond).unwrap());
     assert!(
         answer.contains("the GPU's clock is 2600.000 MHz, and was 306.000 to 1300.500 MHz"),
         "{answer}"
     );
+    assert!(
+        answer.contains("the number of processors is 16, and was 4 to 12 in the data"),
+        "{answer}"
+    );
     let unknown = Device::unknown("made");
     let wrong = ask(table, &unknown).unwrap_err().to_string();
     assert!(wrong.contains("whose clocks are known"), "{wrong}");
+}
+
+/// Rows in every 13th mode, those of power at several batches on one board alone.
+fn power_of_one(device: usize) -> Dataset {
+    let data = measured(&["plain", "mobile"], Truth::Calm, 1);
+    let mut fewer = every(&data, 13);
+    fewer.rows.retain(|row| row.target != Target::Power);
+    let of_one = |row: &&dataset::Row| row.target == Target::Power && row.device == 0;
+    for row in data.rows.iter().filter(of_one) {
+        fewer.rows.extend((1..=8).map(|batch| dataset::Row {
+            device,
+            batch,
+            value: row.value * (1.0 + 0.05 * f64::from(batch)),
+            ..row.clone()
+        }));
+    }
+    fewer.devices.push(Device::unknown("made"));
+    fewer
+}
+
+#[test]
+fn a_target_of_one_mode_is_withheld_in_others() {
+    let ask = |data: &Dataset, features, device: usize| {
+        let options = FitOptions {
+            features,
+            trees: 9,
+            ..FitOptions::default()
+        };
+        let model = fit(data, &options).unwrap();
+        let model = Model::from_bytes(&model.to_bytes()).unwrap();
+        model.apply(&Question {
+            table: &data.networks[&("mobile".to_owned(), "0".to_owned())],
+            batch: BATCH,
+            stage: Stage::Inference,
+            device: Some(&data.devices[device]),
+            deadline_ms: None,
+        })
+    };
+    let one = power_of_one(0);
+    let own = ask(&one, FeatureSet::Jetlag, 0).unwrap();
+    assert!(own.predictions.len() == 3 && own.withheld.is_empty(), "{own:?}");
+    let other = ask(&one, FeatureSet::Jetlag, 26).unwrap();
+    assert_eq!((other.predictions.len(), other.withheld.len()), (2, 1));
+    assert_eq!(other.withheld[0].target, Target::Power);
+    assert!(matches!(other.withheld[0].why, ModeUnknown::OneMode { .. }));
+    let said = text::answer(&other);
+    assert!(
+        said.contains("mean power      withheld: its rows are all of one power mode (gpu=306,"),
+        "{said}"
+    );
+    // The last board's mode is not known.
+    let not_told = power_of_one(one.devices.len() - 1);
+    let answer = ask(&not_told, FeatureSet::Jetlag, 0).unwrap();
+    assert_eq!(answer.withheld[0].why, ModeUnknown::NotTold);
+    // These features see no clocks: rows of several modes are one to them.
+    let blind = ask(&one, FeatureSet::Perf4sight, 0).unwrap();
+    let why: Vec<&ModeUnknown> = blind.withheld.iter().map(|none| &none.why).collect();
+    assert_eq!(why, [&ModeUnknown::Features { modes: 54 }; 2]);
+    assert_eq!(blind.predictions[0].target, Target::Power);
+    let nothing = ask(&one, FeatureSet::Perf4sight, 26).unwrap_err();
+    assert!(matches!(nothing, PredictError::Mode { .. }), "{nothing}");
 }
 
 #[test]
@@ -395,6 +464,8 @@ fn too_few_modes_withhold_and_refuse() {
         ),
         "{wrong}"
     );
+    let wrong = eval(&five, None, &options(0, 1)).unwrap_err().to_string();
+    assert!(wrong.contains("modes is 1; expected 2 or more"), "{wrong}");
     let mut without = data.clone();
     without.devices[7].mode = None;
     let wrong = eval(&without, None, &options(0, 5)).unwrap_err();
@@ -441,6 +512,13 @@ fn tables_name_modes_and_their_clocks() {
     let data = dataset::open(folder.path()).unwrap();
     assert_eq!((data.devices[0].tflops, data.devices[0].gb_s), (1.0, 100.0));
     assert_eq!((data.devices[1].tflops, data.devices[1].gb_s), (4.0, 200.0));
+    // At the lowest clocks too little for a board.
+    write("devices.csv", "device,tflops,gb_s\norin,2e-6,200\n");
+    let wrong = dataset::open(folder.path()).unwrap_err().to_string();
+    assert!(
+        wrong.contains("devices.csv: orin in the mode \"low\" comes to 5e-7 TFLOP/s"),
+        "{wrong}"
+    );
     for (line, said) in [
         ("orin,low,0,1600,800,4\n", "between"),
         (
