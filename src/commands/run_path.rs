@@ -130,7 +130,8 @@ impl Reserved {
         // Not emptied before something is recorded: until then the run may yet be refused.
         let opened = OpenOptions::new().write(true).open(path);
         let file = opened.map_err(|error| cannot_create(path, error))?;
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+        // A device such as /dev/null keeps nothing of a run that another one could spoil.
+        if path.is_file() && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(WrongUse(format!(
                 "another run is being recorded to {}; name another file with {option}",
                 path.display()

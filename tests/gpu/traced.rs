@@ -332,16 +332,17 @@ fn a_graph_is_its_kernels_or_one_launch_as_was_asked() {
         scene.plan("camera.plan", &launches(10, 20, 200));
         let scenario = scene.scenario(
             &format!("trace: (duration: \"10min\", graphs: {graphs}),"),
-            "arrival: Periodic(20), graph: On",
+            "arrival: Periodic(20), graph: On, overload: Queue(capacity: 100)",
             "",
         );
         let scenario = scene.by_frames(scenario, 10);
         let Some((_, traced)) = traced(&scene, &control, &scenario) else {
             return;
         };
-        let measured: Vec<&FrameRecord> = traced.completed(0).filter(|frame| !frame.warmup).collect();
-        assert!(!measured.is_empty());
-        for frame in measured {
+        // The first frame is executed as it is, and the second one is captured. How many are of the warm-up is the machine's affair.
+        let launched: Vec<&FrameRecord> = traced.completed(0).skip(2).collect();
+        assert!(!launched.is_empty());
+        for frame in launched {
             let all = traced.of(frame);
             let kernels = all.iter().filter(|activity| traced.is_spin(activity)).count();
             let wholes = all

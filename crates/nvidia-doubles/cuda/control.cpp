@@ -93,9 +93,11 @@ Control readControl()
     if (char const* const value = variable("LATE"))
     {
         auto const words = parts(value, ':');
-        if (words.size() != 2)
+        auto const recordings = words.size() == 2 ? parts(words[0], '-') : words;
+        if (words.size() != 2 || recordings.size() != 2)
             refuse("LATE", value);
-        c.late = numberFrom("LATE", words[0]);
+        c.late_from = numberFrom("LATE", recordings[0]);
+        c.late_to = numberFrom("LATE", recordings[1]);
         c.late_us = numberFrom("LATE", words[1]);
     }
     if (char const* const value = variable("FAIL"))

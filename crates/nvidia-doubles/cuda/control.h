@@ -40,7 +40,7 @@
 //   FAULT         N:CODE: the Nth operation fails with this CUresult; as on a GPU, every later call then answers it
 //   FAIL          FUNCTION:N:CODE[,...]: the Nth call of this exported name (cuMemAlloc_v2) does nothing and answers
 //                 CODE; N+ for the Nth and all later calls
-//   LATE          N:US: of the Nth recording of an event in this process and those after it the host learns US microseconds
+//   LATE          N-M:US: of the Nth to Mth recording of an event in this process the host learns US microseconds
 //                 after the device has passed it, as from a device that is busy answering; the stamp is as it is
 //   LOG           a file to which a line of JSON is added when the process exits by itself:
 //                 {"pid":1,"calls":{"cuInit":1},"live":{"allocations":0,"bytes":0,"host_allocations":0,"host_bytes":0,
@@ -94,7 +94,8 @@ struct Control
     uint64_t hang = 0;
     uint64_t fault = 0;
     int fault_code = 0;
-    uint64_t late = 0;
+    uint64_t late_from = 1;
+    uint64_t late_to = 0;
     uint64_t late_us = 0;
     std::vector<Failure> failures;
     std::string log;

@@ -159,7 +159,8 @@ CUresult record(Call& call, CUevent handle, CUstream on, bool external)
     event->place = placeOf(*stream);
     if (stream->capture != nullptr)
         return recordCaptured(*stream, event, external);
-    event->late = ++world().records >= control().late && control().late > 0;
+    uint64_t const recording = ++world().records;
+    event->late = recording >= control().late_from && recording <= control().late_to;
     TicketPtr ticket;
     if (CUresult const no = enqueue(stream, nullptr, &ticket))
         return no;

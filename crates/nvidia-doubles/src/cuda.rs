@@ -8,6 +8,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::ffi::OsString;
 use std::hash::Hasher;
 use std::io::{Read, Seek};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -129,9 +130,10 @@ impl Control {
         self.set("FAULT", format!("{nth}:{code}"))
     }
 
-    /// The host learns of the nth recording of an event and those after it so much later than the device has passed it.
-    pub fn late(self, nth: u64, by: Duration) -> Self {
-        self.set("LATE", format!("{nth}:{}", by.as_micros()))
+    /// The host learns of these recordings of events, of which the first is 1, so much later than the device has passed them.
+    pub fn late(self, recordings: RangeInclusive<u64>, by: Duration) -> Self {
+        let (from, to) = recordings.into_inner();
+        self.set("LATE", format!("{from}-{to}:{}", by.as_micros()))
     }
 
     /// Orders as `cuMemAlloc_v2:3:2`: the third call answers `CUDA_ERROR_OUT_OF_MEMORY`; `3+` for all from there on.

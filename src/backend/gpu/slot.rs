@@ -391,7 +391,7 @@ impl GpuSlot {
             };
             let stages = stretch
                 .wait(self.sync, self.options.watchdog)
-                .and_then(|()| stretch.stages(&self.lanes, &self.anchor, &self.submitted))
+                .and_then(|seen| stretch.stages(&self.lanes, &self.anchor, &self.submitted, seen))
                 .map_err(|error| failed(self.options.backend, "a frame", error))?;
             for bound in stretch.executions() {
                 bound.execution.layer_times(&mut self.layer_times);

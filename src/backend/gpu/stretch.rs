@@ -9,6 +9,7 @@ use super::fallback::Fallback;
 use super::layout::{EngineUse, Segment};
 use super::{Execution, Lanes, failed};
 use crate::backend::{BackendError, StageTimes};
+use crate::clock::{Clock, RealClock};
 use crate::gpu::{Anchor, DeviceMemory, Event, Gpu, GpuError, Graph, PinnedAddress, Stream, Sync};
 use crate::record::{Finding, Submission};
 use crate::tensor::{Shape, TensorSet};
@@ -227,24 +228,33 @@ impl Stretch {
         }
     }
 
-    /// Waits for its last stamp.
-    pub(super) fn wait(&self, sync: Sync, limit: std::time::Duration) -> Result<(), GpuError> {
-        let last = match self.segment.downloads.is_empty() {
+    /// The stamp after everything.
+    fn last(&self) -> &Event {
+        match self.segment.downloads.is_empty() {
             true => &self.stamps.computed,
             false => &self.stamps.done,
-        };
-        last.wait(sync, limit)
+        }
     }
 
-    /// The stages of a segment that is done.
+    /// Waits for its last stamp. When the host saw it.
+    pub(super) fn wait(&self, sync: Sync, limit: std::time::Duration) -> Result<Stamp, GpuError> {
+        self.last().wait(sync, limit)?;
+        Ok(RealClock.now())
+    }
+
+    /// The stages of a segment that is done, which the host saw at `seen`.
     pub(super) fn stages(
         &self,
         lanes: &Lanes,
         anchor: &Anchor,
         &Submitted { asked, begun, ended }: &Submitted,
+        seen: Stamp,
     ) -> Result<StageTimes, GpuError> {
         let stamps = &self.stamps;
-        let on_device = anchor.place(&stamps.begun)?;
+        // An anchor of a busy host can be off by milliseconds. But no work begins before it is submitted, or ends after it
+        // was seen to have ended.
+        let latest = seen - self.last().since(&stamps.begun)?;
+        let on_device = anchor.place(&stamps.begun)?.min(latest).max(begun);
         let mut queue = (on_device - asked).max(Nanos::ZERO);
         let mut began = |before: &Event, own: &Event| -> Result<Nanos, GpuError> {
             let waited = own.since(before)?.max(Nanos::ZERO);
