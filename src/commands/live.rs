@@ -227,10 +227,16 @@ pub(super) fn run(
             for tenant in &mut chosen {
                 tenant.runner.marks = trace.as_ref().map(PhaseTrace::marks);
             }
+            let mut all_ended_well = true;
             for end in together(scenario, phase, chosen, &current, stop, &notes) {
+                all_ended_well &= end.reason != EndReason::Failed;
                 let _ = notes.send(Event::Phase(end));
             }
             if let Some(trace) = trace {
+                // A device that hangs would be waited for in vain.
+                if all_ended_well {
+                    gpus.wait();
+                }
                 trace.end(&mut tracer, &notes);
             }
             *current.lock().unwrap_or_else(PoisonError::into_inner) = None;

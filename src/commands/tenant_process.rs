@@ -191,6 +191,10 @@ impl Obedient {
         end.process_peak = resident.peak();
         // The run waits for the end of the phase, and so for all of the trace.
         if let Some(trace) = trace {
+            // A device that hangs would be waited for in vain.
+            if end.reason != EndReason::Failed {
+                gpus.wait();
+            }
             trace.end(&mut self.tracer, &self.notes);
         }
         // The courier is there until after this.

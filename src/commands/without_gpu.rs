@@ -64,6 +64,9 @@ pub(super) mod tenants {
             Devices
         }
 
+        /// There is no work.
+        pub(in crate::commands) fn wait(&self) {}
+
         /// There are no clocks.
         pub(in crate::commands) fn clock_residuals(&self) -> Vec<SampleRecord> {
             Vec::new()

@@ -255,8 +255,14 @@ impl Scene {
                  record_detections: false, backend: TensorRt(plans: [\"encoder.plan\", \"backbone.plan\"]), {fields}),"
             ),
         };
+        // No test but those of the watchdog waits for it: the double's threads may have to wait for a processor.
+        let watchdog = if more.contains("watchdog") {
+            ""
+        } else {
+            "watchdog: \"2min\","
+        };
         let text = format!(
-            "Scenario(duration: \"1s\", warmup: \"200ms\", {more}\n tenants: [\n  Tenant(name: \"camera\", detector: \
+            "Scenario(duration: \"1s\", warmup: \"200ms\", {watchdog} {more}\n tenants: [\n  Tenant(name: \"camera\", detector: \
              \"camera.ron\", source: Synthetic(sensor: Camera, scenes: 1), record_detections: false, backend: \
              TensorRt(plans: [\"camera.plan\"]), {camera}),\n  {lidar}\n])"
         );

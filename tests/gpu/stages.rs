@@ -241,7 +241,7 @@ fn a_wide_first_anchor_moves_no_frame_out_of_what_the_host_saw() {
     let Some(scene) = Scene::new() else { return };
     scene.demo(1_000, 1_000);
     let control = Control::default().late(1..=5, Duration::from_millis(40));
-    let scenario = scene.scenario("", "arrival: Closed, frames: 20", "");
+    let scenario = scene.by_frames(scene.scenario("", "arrival: Closed", ""), 20);
     let text = std::fs::read_to_string(&scenario).unwrap();
     std::fs::write(&scenario, text.replace("warmup: \"200ms\"", "warmup: \"0s\"")).unwrap();
     let Some(summary) = scene.run(&control, &scenario) else {

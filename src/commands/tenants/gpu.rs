@@ -121,6 +121,14 @@ impl Devices {
         }
     }
 
+    /// Waits for all work. The last stamp of a graph comes before the graph's own end, of which a tracer is told only then.
+    pub(in crate::commands) fn wait(&self) {
+        for shared in self.opened.values().flatten() {
+            // What failed was told by the frame that it concerns.
+            let _ = shared.gpu().synchronize();
+        }
+    }
+
     /// The GPU that a tenant runs on, or why it could not be opened.
     fn of(&self, tenant: &Tenant) -> Result<Arc<SharedGpu>, NotUsable> {
         match self.opened.get(&tenant.gpu.gpu) {
