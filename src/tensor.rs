@@ -32,6 +32,24 @@ impl ElementType {
             ElementType::I64 => 8,
         }
     }
+    /// Whether it holds fractions.
+    pub const fn has_fractions(self) -> bool {
+        matches!(self, ElementType::F32 | ElementType::F16)
+    }
+    /// Whether it holds this number: a whole one within its range exactly, any other rounded.
+    pub fn holds(self, number: f64) -> bool {
+        let within = |least: f64, most: f64| number.fract() == 0.0 && (least..=most).contains(&number);
+        match self {
+            ElementType::F32 => (number as f32).is_finite(),
+            ElementType::F16 => half::f16::from_f64(number).is_finite(),
+            ElementType::I8 => within(f64::from(i8::MIN), f64::from(i8::MAX)),
+            ElementType::U8 => within(0.0, f64::from(u8::MAX)),
+            ElementType::I32 => within(f64::from(i32::MIN), f64::from(i32::MAX)),
+            // The largest that has an f64 of its own; far beyond what anything counts.
+            ElementType::I64 => within(-9.0e18, 9.0e18),
+            ElementType::Bool => within(0.0, 1.0),
+        }
+    }
     /// The name used on screen: `f32`, `i64`, ….
     pub const fn name(self) -> &'static str {
         match self {
@@ -367,6 +385,27 @@ impl HostTensor {
             wanted: wanted.name(),
             found: self.element.name(),
         })
+    }
+    /// Writes one element, which [holds](ElementType::holds) the number; nothing beyond the last.
+    ///
+    /// # Errors
+    /// The host does not have it.
+    pub fn set_number(&mut self, index: usize, number: f64) -> Result<(), TensorError> {
+        let (element, size) = (self.element, self.element.size());
+        let bytes = self.host_bytes_mut()?;
+        let at = index.saturating_mul(size)..index.saturating_add(1).saturating_mul(size);
+        let Some(place) = bytes.get_mut(at) else {
+            return Ok(());
+        };
+        match element {
+            ElementType::F32 => place.copy_from_slice(&(number as f32).to_ne_bytes()),
+            ElementType::F16 => place.copy_from_slice(&half::f16::from_f64(number).to_ne_bytes()),
+            ElementType::I8 => place.copy_from_slice(&(number as i8).to_ne_bytes()),
+            ElementType::U8 | ElementType::Bool => place.copy_from_slice(&[number as u8]),
+            ElementType::I32 => place.copy_from_slice(&(number as i32).to_ne_bytes()),
+            ElementType::I64 => place.copy_from_slice(&(number as i64).to_ne_bytes()),
+        }
+        Ok(())
     }
     /// The elements as `f32`.
     pub fn f32(&self) -> Result<&[f32], TensorError> {

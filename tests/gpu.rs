@@ -10,6 +10,7 @@ mod ceilings;
 mod device_steps;
 mod driver;
 mod in_flight;
+mod inputs;
 mod kit;
 mod layers;
 mod memory;

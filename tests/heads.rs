@@ -1,22 +1,22 @@
 //! Every camera head from an image to boxes, beside NumPy: a small network whose outputs are known is executed on the embedded
-//! backend, and `tests/python/heads.py` decodes the same outputs by formulas of its own.
+//! backend and on ONNX Runtime, and `tests/python/heads.py` decodes the same outputs by formulas of its own.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
-use jetlag::backend::Backend;
-use jetlag::backend::cpu::CpuBackend;
-use jetlag::detector::{Carry, Detection, Place, spec};
+use jetlag::backend::{Program, Slot};
+use jetlag::detector::{Detection, Detector, Place, spec};
 use jetlag::source::{Content, Frame, Image};
 use nvidia_doubles::machine;
-use rten_onnx::onnx::{
-    AttributeProto, AttributeType, DataType, Dimension, GraphProto, ModelProto, NodeProto,
-    OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto, TypeProtoTensor, ValueInfoProto,
-};
+use rten_onnx::onnx::{DataType, GraphProto, NodeProto};
 use serde_json::{Value, json};
+
+use crate::common::onnx::{self, floats, node, node_with, sized, wholes};
+use crate::common::pipeline::{found_in, numpy, try_open_slot};
+
+mod beside;
 
 /// Width and height of the network's input, and of the image.
 const INPUT: [usize; 2] = [64, 32];
@@ -30,6 +30,9 @@ struct Output {
     whole: bool,
 }
 
+/// An input beside the image: its name, its type and its shape.
+type Beside = (&'static str, DataType, &'static [usize]);
+
 /// A head as a spec writes it, and the outputs that it reads.
 struct Case {
     name: &'static str,
@@ -38,6 +41,10 @@ struct Case {
     /// What stands in the spec beside the head.
     also: &'static str,
     outputs: Vec<Output>,
+    /// What the network takes beside the image.
+    beside: &'static [Beside],
+    /// Nodes that make `factor` of it, by which the first output is multiplied.
+    factor: Vec<NodeProto>,
 }
 
 /// Numbers that differ and are the same each time, from 0 to 1.
@@ -70,7 +77,7 @@ fn output(name: &'static str, dims: &[usize], values: Vec<f64>) -> Output {
     }
 }
 
-fn wholes(name: &'static str, dims: &[usize], values: Vec<f64>) -> Output {
+fn wholes_of(name: &'static str, dims: &[usize], values: Vec<f64>) -> Output {
     Output {
         whole: true,
         ..output(name, dims, values)
@@ -101,6 +108,8 @@ fn cases() -> Vec<Case> {
         head,
         also: "",
         outputs,
+        beside: &[],
+        factor: Vec::new(),
     };
     let rows = |places: &[[f64; 4]], n: &mut Noise| -> Vec<f64> {
         let with = |place: &[f64; 4], n: &mut Noise| {
@@ -123,6 +132,12 @@ fn cases() -> Vec<Case> {
     let fractions: Vec<f64> = places
         .iter()
         .flat_map(|[x1, y1, x2, y2]| [y1 / 32.0, x1 / 64.0, y2 / 32.0, x2 / 64.0])
+        .map(|v| f64::from(v as f32))
+        .collect();
+    // As fractions, from left to right.
+    let of_whole: Vec<f64> = places
+        .iter()
+        .flat_map(|[x1, y1, x2, y2]| [x1 / 64.0, y1 / 32.0, x2 / 64.0, y2 / 32.0])
         .map(|v| f64::from(v as f32))
         .collect();
     let centred: Vec<f64> = places
@@ -159,10 +174,10 @@ fn cases() -> Vec<Case> {
             "efficient_nms",
             r#"EndToEnd(boxes: "boxes", columns: [X1, Y1, X2, Y2], scores: "scores", classes: "classes", count: "count")"#,
             vec![
-                wholes("count", &[1, 1], vec![7.0]),
+                wholes_of("count", &[1, 1], vec![7.0]),
                 output("boxes", &[1, 12, 4], flat.clone()),
                 output("scores", &[1, 12], last_is_less_sure(n.between(12, 0.0, 1.0))),
-                wholes("classes", &[1, 12], classes(n, 12)),
+                wholes_of("classes", &[1, 12], classes(n, 12)),
             ],
         ),
         case(
@@ -185,7 +200,7 @@ fn cases() -> Vec<Case> {
             r#"EndToEnd(boxes: "dets", columns: [X1, Y1, X2, Y2, Score], classes: "labels")"#,
             vec![
                 output("dets", &[1, 12, 5], with_score),
-                wholes("labels", &[1, 12], classes(n, 12)),
+                wholes_of("labels", &[1, 12], classes(n, 12)),
             ],
         ),
         case(
@@ -193,7 +208,7 @@ fn cases() -> Vec<Case> {
             r#"EndToEnd(boxes: "boxes", columns: [X1, Y1, X2, Y2], scores: "scores", classes: "labels", first_class: 1)"#,
             vec![
                 output("boxes", &[12, 4], flat),
-                wholes(
+                wholes_of(
                     "labels",
                     &[12],
                     classes(n, 12).iter().map(|class| class + 1.0).collect(),
@@ -294,6 +309,79 @@ fn cases() -> Vec<Case> {
                 output("wh", &[1, 2, 4, 8], n.between(64, 0.5, 3.0)),
             ],
         ),
+        Case {
+            also: r#"also: [(tensor: "orig_target_sizes", values: [ImageWidth, ImageHeight], element: I64)],"#,
+            beside: &[("orig_target_sizes", DataType::INT64, &[1, 2])],
+            factor: vec![
+                node_with("Cast", &["orig_target_sizes"], "sizes", ("to", 1)),
+                node_with("Concat", &["sizes", "sizes"], "factor", ("axis", 1)),
+            ],
+            ..case(
+                "rt_detr_of_image",
+                r#"EndToEnd(boxes: "boxes", columns: [X1, Y1, X2, Y2], scores: "scores", classes: "labels", units: ImagePixels)"#,
+                vec![
+                    output("boxes", &[1, 12, 4], of_whole.clone()),
+                    wholes_of("labels", &[1, 12], classes(n, 12)),
+                    output("scores", &[1, 12], last_is_less_sure(n.between(12, 0.0, 1.0))),
+                ],
+            )
+        },
+        Case {
+            also: r#"also: [(tensor: "im_shape", values: [FittedHeight, FittedWidth]), (tensor: "scale_factor", values: [ScaleY, ScaleX])],"#,
+            beside: &[
+                ("im_shape", DataType::FLOAT, &[1, 2]),
+                ("scale_factor", DataType::FLOAT, &[1, 2]),
+            ],
+            factor: vec![
+                node("Div", &["im_shape", "scale_factor"], "height_width"),
+                node_with("Gather", &["height_width", "turned"], "sizes", ("axis", 1)),
+                node_with("Concat", &["ones", "sizes", "sizes"], "factor", ("axis", 1)),
+            ],
+            ..case(
+                "paddle",
+                r#"EndToEnd(boxes: "rows", columns: [Class, Score, X1, Y1, X2, Y2], count: "count", units: ImagePixels)"#,
+                vec![
+                    output(
+                        "rows",
+                        &[12, 6],
+                        of_whole
+                            .chunks(4)
+                            .flat_map(|place| {
+                                let mut row = classes(n, 1);
+                                row.extend(n.between(1, 0.0, 1.0));
+                                row.extend(place);
+                                row
+                            })
+                            .collect(),
+                    ),
+                    wholes_of("count", &[1], vec![10.0]),
+                ],
+            )
+        },
+        Case {
+            also: r#"also: [(tensor: "im_info", values: [InputHeight, InputWidth, 1]), (tensor: "mask", values: [1], shape: [1, 4, 8], element: I64)],"#,
+            beside: &[
+                ("im_info", DataType::FLOAT, &[1, 3]),
+                ("mask", DataType::INT64, &[1, 4, 8]),
+            ],
+            factor: vec![
+                node_with("Cast", &["mask"], "mask_float", ("to", 1)),
+                node("ReduceMean", &["mask_float"], "all_of_mask"),
+                node("Squeeze", &["all_of_mask"], "one"),
+                node_with("Gather", &["im_info", "turned"], "sizes", ("axis", 1)),
+                node_with("Concat", &["sizes", "sizes"], "both", ("axis", 1)),
+                node("Mul", &["both", "one"], "factor"),
+            ],
+            ..case(
+                "im_info",
+                r#"EndToEnd(boxes: "boxes", columns: [X1, Y1, X2, Y2], scores: "scores", classes: "labels")"#,
+                vec![
+                    output("boxes", &[1, 12, 4], of_whole),
+                    wholes_of("labels", &[1, 12], classes(n, 12)),
+                    output("scores", &[1, 12], last_is_less_sure(n.between(12, 0.0, 1.0))),
+                ],
+            )
+        },
         case(
             "classifier",
             r#"Classifier(output: "logits")"#,
@@ -307,115 +395,67 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-fn dimension(extent: usize) -> Dimension {
-    Dimension {
-        dim_value: Some(extent as i64),
-        dim_param: None,
-    }
-}
-
-fn value(name: &str, element: DataType, dims: &[usize]) -> ValueInfoProto {
-    ValueInfoProto {
-        name: Some(name.to_owned()),
-        r#type: Some(TypeProto {
-            tensor_type: Some(TypeProtoTensor {
-                elem_type: Some(element),
-                shape: Some(TensorShapeProto {
-                    dim: dims.iter().copied().map(dimension).collect(),
-                }),
-            }),
-            ..TypeProto::default()
-        }),
-    }
-}
-
-fn node(operator: &str, inputs: &[&str], output: &str) -> NodeProto {
-    NodeProto {
-        name: Some(format!("{operator}_{output}")),
-        op_type: Some(operator.to_owned()),
-        input: inputs.iter().map(|name| (*name).to_owned()).collect(),
-        output: vec![output.to_owned()],
-        ..NodeProto::default()
-    }
-}
-
-/// A network with these outputs, whatever the image: each is its constant, plus the image times zero.
-fn network(path: &Path, outputs: &[Output]) {
-    let constant = |name: String, dims: &[usize]| TensorProto {
-        name: Some(name),
-        dims: dims.iter().map(|d| *d as i64).collect(),
-        ..TensorProto::default()
-    };
-    let mut initializers = vec![TensorProto {
-        data_type: Some(DataType::FLOAT),
-        float_data: vec![0.0],
-        ..constant("nothing".to_owned(), &[1])
-    }];
+/// A network with these outputs, whatever the image: each is its constant, plus the image times zero; the first is multiplied by
+/// what the network makes of its other inputs.
+fn network(path: &Path, case: &Case) {
+    let mut initializers = vec![
+        floats("nothing", &[1], &[0.0]),
+        floats("ones", &[1, 2], &[1.0, 1.0]),
+        wholes("turned", &[2], &[1, 0]),
+    ];
     let mut nodes = vec![
         node("GlobalAveragePool", &["image"], "pooled"),
         node("ReduceMax", &["pooled"], "most"),
         node("Mul", &["most", "nothing"], "most_of_nothing"),
         node("Squeeze", &["most_of_nothing"], "zero"),
-        NodeProto {
-            attribute: vec![AttributeProto {
-                name: Some("to".to_owned()),
-                i: Some(7),
-                r#type: Some(AttributeType::INT),
-                ..AttributeProto::default()
-            }],
-            ..node("Cast", &["zero"], "zero_whole")
-        },
+        node_with("Cast", &["zero"], "zero_whole", ("to", 7)),
     ];
-    for output in outputs {
+    nodes.extend(case.factor.iter().cloned());
+    for (place, output) in case.outputs.iter().enumerate() {
         let name = format!("{}_values", output.name);
-        let stored = constant(name.clone(), &output.dims);
-        if output.whole {
-            initializers.push(TensorProto {
-                data_type: Some(DataType::INT64),
-                int64_data: output.values.iter().map(|v| *v as i64).collect(),
-                ..stored
-            });
-            nodes.push(node("Add", &[&name, "zero_whole"], output.name));
-        } else {
-            initializers.push(TensorProto {
-                data_type: Some(DataType::FLOAT),
-                float_data: output.values.iter().map(|v| *v as f32).collect(),
-                ..stored
-            });
-            nodes.push(node("Add", &[&name, "zero"], output.name));
+        let (stored, zero) = match output.whole {
+            true => {
+                let values: Vec<i64> = output.values.iter().map(|v| *v as i64).collect();
+                (wholes(&name, &output.dims, &values), "zero_whole")
+            }
+            false => {
+                let values: Vec<f32> = output.values.iter().map(|v| *v as f32).collect();
+                (floats(&name, &output.dims, &values), "zero")
+            }
+        };
+        initializers.push(stored);
+        let is_multiplied = place == 0 && !case.factor.is_empty();
+        if is_multiplied {
+            nodes.push(node("Mul", &[&name, "factor"], "multiplied"));
         }
+        let of = if is_multiplied {
+            "multiplied"
+        } else {
+            name.as_str()
+        };
+        nodes.push(node("Add", &[of, zero], output.name));
     }
-    let element = |output: &Output| {
-        if output.whole {
-            DataType::INT64
-        } else {
-            DataType::FLOAT
-        }
+    let element = |output: &Output| match output.whole {
+        true => DataType::INT64,
+        false => DataType::FLOAT,
     };
+    let image = sized("image", DataType::FLOAT, &[1, 3, INPUT[1], INPUT[0]]);
+    let beside = case.beside.iter();
+    let beside = beside.map(|(name, element, dims)| sized(name, *element, dims));
+    let outputs = case.outputs.iter();
     let graph = GraphProto {
         node: nodes,
         initializer: initializers,
-        input: vec![value("image", DataType::FLOAT, &[1, 3, INPUT[1], INPUT[0]])],
-        output: outputs
-            .iter()
-            .map(|o| value(o.name, element(o), &o.dims))
-            .collect(),
+        input: std::iter::once(image).chain(beside).collect(),
+        output: outputs.map(|o| sized(o.name, element(o), &o.dims)).collect(),
         ..GraphProto::default()
     };
-    let model = ModelProto {
-        ir_version: Some(8),
-        opset_import: vec![OperatorSetIdProto {
-            domain: Some(String::new()),
-            version: Some(13),
-        }],
-        graph: Some(graph),
-        ..ModelProto::default()
-    };
-    fs::write(path, model.write_buf().unwrap()).unwrap();
+    onnx::write(path, graph);
 }
 
-fn found(folder: &Path, case: &Case) -> Vec<Detection> {
-    network(&folder.join("net.onnx"), &case.outputs);
+/// The detector of a case, in a folder of its own.
+fn made(folder: &Path, case: &Case) -> Detector {
+    network(&folder.join("net.onnx"), case);
     let classes: Vec<String> = (0..case.classes).map(|n| format!("\"class{n}\"")).collect();
     let text = format!(
         r#"Camera(classes: [{}], network: "net.onnx", input: (tensor: "image", width: {}, height: {}), {} head: {})"#,
@@ -427,10 +467,14 @@ fn found(folder: &Path, case: &Case) -> Vec<Detection> {
     );
     let path = folder.join("spec.ron");
     fs::write(&path, text).unwrap();
-    let mut detector = spec::load(&path).unwrap_or_else(|error| panic!("{}: {error}", case.name));
-    let opened = CpuBackend::new(1, false).open(&detector.program, 1);
-    let opened = opened.unwrap_or_else(|error| panic!("{}: {error}", case.name));
-    let mut slot = opened.slots.into_iter().next().unwrap();
+    spec::load(&path).unwrap_or_else(|error| panic!("{}: {error}", case.name))
+}
+
+/// What the cases find on a backend, which makes slots.
+pub(crate) fn found_on(
+    mut open: impl FnMut(&Program) -> Box<dyn Slot>,
+) -> BTreeMap<&'static str, Vec<[f64; 6]>> {
+    let folder = tempfile::tempdir().unwrap();
     let frame = Frame {
         shared: Some(Arc::new(Content::Image(Image {
             width: IMAGE[0],
@@ -439,16 +483,15 @@ fn found(folder: &Path, case: &Case) -> Vec<Detection> {
         }))),
         ..Frame::default()
     };
-    let (mut carry, mut found) = (Carry::default(), Vec::new());
-    detector
-        .preprocess
-        .run(&frame, slot.tensors_mut(), &mut carry)
-        .unwrap();
-    slot.submit().unwrap();
-    slot.wait().unwrap();
-    let read = detector.postprocess.run(slot.tensors(), &carry, &mut found);
-    read.unwrap_or_else(|error| panic!("{}: {error}", case.name));
-    found
+    let mut all = BTreeMap::new();
+    for case in &cases() {
+        let mut detector = made(folder.path(), case);
+        let mut slot = open(&detector.program);
+        let found = found_in(&mut detector, &mut *slot, &frame);
+        assert!(!found.is_empty(), "{} finds nothing", case.name);
+        all.insert(case.name, found.iter().map(told).collect());
+    }
+    all
 }
 
 fn told(detection: &Detection) -> [f64; 6] {
@@ -465,19 +508,34 @@ fn told(detection: &Detection) -> [f64; 6] {
     ]
 }
 
+/// Every case finds the same as another, but for rounding.
+pub(crate) fn assert_same(
+    ours: &BTreeMap<&str, Vec<[f64; 6]>>,
+    theirs: &BTreeMap<String, Vec<[f64; 6]>>,
+    who: &str,
+) {
+    for (name, found) in ours {
+        let wanted = &theirs[*name];
+        assert_eq!(
+            found.len(),
+            wanted.len(),
+            "{name}: {found:?} and {who}'s {wanted:?}"
+        );
+        for (a, b) in found.iter().flatten().zip(wanted.iter().flatten()) {
+            assert!((a - b).abs() < 1e-3, "{name}: {found:?} and {who}'s {wanted:?}");
+        }
+    }
+}
+
 #[test]
 fn every_head_finds_what_numpy_finds() {
     let Some(python) = machine::python("numpy") else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let cases = cases();
-    let mut ours = BTreeMap::new();
+    let ours = found_on(|program| try_open_slot(program).unwrap());
     let mut asked: BTreeMap<&str, Value> = BTreeMap::new();
-    for case in &cases {
-        let detections: Vec<[f64; 6]> = found(folder.path(), case).iter().map(told).collect();
-        assert!(!detections.is_empty(), "{} finds nothing", case.name);
-        ours.insert(case.name, detections);
+    for case in &cases() {
         let outputs: BTreeMap<&str, Value> = case
             .outputs
             .iter()
@@ -485,31 +543,7 @@ fn every_head_finds_what_numpy_finds() {
             .collect();
         asked.insert(case.name, json!(outputs));
     }
-    let question = folder.path().join("outputs.json");
-    fs::write(
-        &question,
-        json!({ "input": INPUT, "image": IMAGE, "cases": asked }).to_string(),
-    )
-    .unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/heads.py");
-    let output = Command::new(python).arg(script).arg(&question).output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let theirs: BTreeMap<String, Vec<[f64; 6]>> = serde_json::from_slice(&output.stdout).unwrap();
-    for (name, found) in &ours {
-        let wanted = &theirs[*name];
-        assert_eq!(
-            found.len(),
-            wanted.len(),
-            "{name}: {found:?} and NumPy's {wanted:?}"
-        );
-        for (a, b) in found.iter().zip(wanted) {
-            for (a, b) in a.iter().zip(b) {
-                assert!((a - b).abs() < 1e-3, "{name}: {found:?} and NumPy's {wanted:?}");
-            }
-        }
-    }
+    let question = json!({ "input": INPUT, "image": IMAGE, "cases": asked });
+    let theirs = numpy(&python, "heads.py", folder.path(), &question);
+    assert_same(&ours, &serde_json::from_value(theirs).unwrap(), "NumPy");
 }

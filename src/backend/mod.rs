@@ -476,7 +476,9 @@ fn unknown_input(input: &str, tensors: &[&str]) -> String {
     match tensors {
         [] => format!("the network's input is `{input}`, and the detector has no tensors"),
         [only] => {
-            format!("the network's input is `{input}`, the spec says `{only}`; set `tensor: \"{input}\"`")
+            format!(
+                "the network's input is `{input}`, the spec says `{only}`; set `tensor: \"{input}\"`, or, where it takes that beside the image, give it values in `also`"
+            )
         }
         all => format!(
             "the network's input is `{input}`, the detector's tensors are {}; name one of them `{input}` in the spec",

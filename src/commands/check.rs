@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use super::opening;
 use super::tenants;
-use crate::backend::{Program, Step};
+use crate::backend::{DeviceInput, Program, Step};
 use crate::board::Roots;
+use crate::detector::inputs::{takes_element, takes_shape};
 use crate::detector::network::facts_of;
 use crate::detector::propose::class_names;
 use crate::detector::{Carry, Detector, DetectorError};
@@ -120,8 +121,16 @@ fn misfit<'a>(
         let meant = nearest(&port.name, names()).map_or_else(String::new, |name| {
             format!("; the spec's `{name}` is probably meant")
         });
+        let has_image = program
+            .first
+            .iter()
+            .any(|first| matches!(first, DeviceInput::Fit(_)));
+        let beside = match has_image && meant.is_empty() {
+            true => "; what it takes beside the image stands in `also`",
+            false => "",
+        };
         return Some(format!(
-            "its input is `{}`, and the spec's tensors are {}{meant}",
+            "its input is `{}`, and the spec's tensors are {}{meant}{beside}",
             port.name,
             names().collect::<Vec<_>>().join(", ")
         ));
@@ -133,16 +142,7 @@ fn misfit<'a>(
             .collect();
         format!("[{}]", dims.join(", "))
     };
-    let fits =
-        port.shape.is_empty()
-            || port.shape.len() == found.len()
-                && port.shape.iter().zip(found).all(|(wanted, found)| {
-                    match (wanted.parse::<usize>(), found) {
-                        (Ok(wanted), Some(found)) => wanted == *found,
-                        _ => true,
-                    }
-                });
-    if !fits {
+    if !takes_shape(port, found) {
         return Some(format!(
             "its input `{}` is [{}], and the spec makes {}",
             port.name,
@@ -156,16 +156,7 @@ fn misfit<'a>(
         }
     }
     let made = program.host_tensors.iter().find(|tensor| tensor.name == *own)?;
-    let takes: &[&str] = match made.element {
-        ElementType::F32 => &["float"],
-        ElementType::F16 => &["float16"],
-        ElementType::I8 => &["int8"],
-        ElementType::U8 => &["uint8"],
-        // Runtimes narrow the one, and some have no other.
-        ElementType::I32 | ElementType::I64 => &["int32", "int64"],
-        ElementType::Bool => &["bool"],
-    };
-    (!takes.contains(&port.element.as_str()) && port.element != "?").then(|| {
+    (!takes_element(port, made.element)).then(|| {
         format!(
             "its input `{}` has type {}, and the spec makes {}",
             port.name,

@@ -8,6 +8,7 @@
 pub mod camera;
 pub mod eval;
 pub mod fusion;
+pub(crate) mod inputs;
 pub mod lidar;
 pub mod network;
 pub mod propose;

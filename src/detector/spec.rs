@@ -11,6 +11,7 @@ use super::lidar::spec::LidarSpec;
 use super::network::NetworkSpec;
 use super::{Detector, DetectorError};
 use crate::backend::NetworkSource;
+use crate::engine::network::Port;
 use crate::files;
 use crate::units::Bytes;
 use crate::written::{Choices, Format, Kind, Node, ProblemKind, Problems, Reader, Rules, choice, parse};
@@ -76,14 +77,12 @@ pub fn from_str(
     let engines: Vec<NetworkSource> = networks
         .filter_map(|(field, written)| find_network(field, written, base, embedded, &mut rules))
         .collect();
-    if let DetectorSpec::Lidar(lidar) = &spec
-        && let [engine] = &engines[..]
+    if let [engine] = &engines[..]
         // What cannot be read is told when it is loaded, and a plan by its library.
         && let Ok(facts) = super::network::facts_of(engine)
         && !facts.inputs.is_empty()
     {
-        let inputs: Vec<String> = facts.inputs.into_iter().map(|port| port.name).collect();
-        lidar.check_inputs(&inputs, &mut rules);
+        spec.check_inputs(&facts.inputs, &mut rules);
     }
     rules.finish(name)?;
     Ok(match spec {
@@ -147,6 +146,15 @@ impl DetectorSpec {
             DetectorSpec::Camera(camera) => camera.check(rules),
             DetectorSpec::Lidar(lidar) => lidar.check(rules),
             DetectorSpec::Network(network) => network.check(rules),
+        }
+    }
+
+    /// What must hold between it and the inputs of its only network.
+    fn check_inputs(&self, inputs: &[Port], rules: &mut Rules<'_>) {
+        match self {
+            DetectorSpec::Camera(camera) => camera.check_inputs(inputs, rules),
+            DetectorSpec::Lidar(lidar) => lidar.check_inputs(inputs, rules),
+            DetectorSpec::Network(_) => {}
         }
     }
 

@@ -50,12 +50,18 @@ impl SideBySide {
     pub fn lay(&self, part: usize, all: &mut TensorSet) -> Result<(), TensorError> {
         for made in self.inputs.as_slice() {
             let whole = all.get_mut(made.name())?;
-            let shape = *whole.shape();
+            let (element, shape) = (whole.element(), *whole.shape());
             let bytes = whole.host_bytes_mut()?;
-            match part_of(bytes.len(), self.size, part).and_then(|part| bytes.get_mut(part)) {
-                Some(place) if place.len() == made.bytes().len() => place.copy_from_slice(made.bytes()),
-                _ => return Err(self.wrong(made.name(), shape)),
-            }
+            let place = part_of(bytes.len(), self.size, part).and_then(|part| bytes.get_mut(part));
+            let place = place.ok_or_else(|| self.wrong(made.name(), shape))?;
+            lay_as(element, made, place).map_err(|not| match not {
+                NotLaid::Shape => self.wrong(made.name(), shape),
+                NotLaid::Type => TensorError::WrongType {
+                    name: made.name().to_owned(),
+                    wanted: made.element().name(),
+                    found: element.name(),
+                },
+            })?;
         }
         Ok(())
     }
@@ -98,6 +104,36 @@ impl SideBySide {
             wanted: format!("a first dimension of {}, the frames of one inference,", self.size),
         }
     }
+}
+
+/// Why a tensor does not go where it should.
+enum NotLaid {
+    /// It has more elements, or fewer.
+    Shape,
+    /// The type there does not hold one of them.
+    Type,
+}
+
+/// Copies a tensor to a place of the same length, or of a backend that keeps all whole numbers in 32 bits.
+fn lay_as(element: ElementType, made: &HostTensor, place: &mut [u8]) -> Result<(), NotLaid> {
+    let bytes = made.bytes();
+    let (wholes, _) = place.as_chunks_mut::<4>();
+    match (made.element(), element) {
+        (ElementType::I64, ElementType::I32) if wholes.len() * 8 == bytes.len() => {
+            for (whole, long) in wholes.iter_mut().zip(bytes.as_chunks::<8>().0) {
+                let short = i32::try_from(i64::from_ne_bytes(*long)).map_err(|_| NotLaid::Type)?;
+                *whole = short.to_ne_bytes();
+            }
+        }
+        (ElementType::Bool, ElementType::I32) if wholes.len() == bytes.len() => {
+            for (whole, flag) in wholes.iter_mut().zip(bytes) {
+                *whole = i32::from(*flag).to_ne_bytes();
+            }
+        }
+        _ if place.len() == bytes.len() => place.copy_from_slice(bytes),
+        _ => return Err(NotLaid::Shape),
+    }
+    Ok(())
 }
 
 /// Makes the tensor of this name one of this shape with these bytes.
@@ -165,5 +201,34 @@ mod tests {
             Some(vec![1, 2, 3])
         );
         assert_eq!(one_of(&[1; 8]), None);
+    }
+
+    #[test]
+    fn whole_numbers_and_flags_are_laid_where_a_backend_keeps_them_in_32_bits() {
+        let pair = Shape::new(&[1, 2]).unwrap();
+        for (made, values) in [
+            (ElementType::I64, [-3.0, 640.0]),
+            (ElementType::Bool, [1.0, 0.0]),
+            (ElementType::I32, [7.0, 8.0]),
+        ] {
+            let mut frames = SideBySide::new(2, [("sizes", made, pair)]).unwrap();
+            for (at, value) in values.iter().enumerate() {
+                let one = frames.inputs_mut().get_mut("sizes").unwrap();
+                one.set_number(at, *value).unwrap();
+            }
+            let both = Shape::new(&[2, 2]).unwrap();
+            let mut all = TensorSet::new(vec![HostTensor::zeroed("sizes", ElementType::I32, both)]);
+            frames.lay(1, &mut all).unwrap();
+            let [a, b] = values.map(|value| value as i32);
+            assert_eq!(all.get("sizes").unwrap().i32().unwrap(), [0, 0, a, b]);
+        }
+        let mut frames = SideBySide::new(1, [("sizes", ElementType::I64, pair)]).unwrap();
+        let one = frames.inputs_mut().get_mut("sizes").unwrap();
+        one.set_number(0, 1e12).unwrap();
+        let mut all = TensorSet::new(vec![HostTensor::zeroed("sizes", ElementType::I32, pair)]);
+        let error = frames.lay(0, &mut all).unwrap_err().to_string();
+        assert_eq!(error, "tensor `sizes` has type i32, not i64");
+        let mut all = TensorSet::new(vec![HostTensor::zeroed("sizes", ElementType::F16, pair)]);
+        assert!(frames.lay(0, &mut all).is_err());
     }
 }

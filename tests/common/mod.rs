@@ -5,6 +5,7 @@ pub mod browser;
 #[cfg(feature = "cpu")]
 pub mod guide;
 pub mod mistakes;
+pub mod onnx;
 pub mod output;
 pub mod pipeline;
 pub mod planned;

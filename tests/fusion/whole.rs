@@ -3,26 +3,22 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::Arc;
 
-use jetlag::backend::Slot;
-use jetlag::detector::{Carry, Detection, Detector, Place, spec};
+use jetlag::detector::{Carry, Detector, Place, spec};
 use jetlag::source::context::{FrameContext, Placed, Pose, Projection, Rotation};
 use jetlag::source::synchronised::SensorSet;
 use jetlag::source::{Content, Frame, Image, PointCloud};
 use nvidia_doubles::machine;
-use rten_onnx::onnx::{
-    AttributeProto, AttributeType, DataType, Dimension, GraphProto, ModelProto, NodeProto,
-    OperatorSetIdProto, TensorProto, TensorShapeProto, TypeProto, TypeProtoTensor, ValueInfoProto,
-};
+use rten_onnx::onnx::{DataType, GraphProto, NodeProto, ValueInfoProto};
 use serde_json::{Value, json};
 
 use super::cameras::{Copied, add_cameras};
 use super::{drive, read_again, run_of, summary};
+use crate::common::onnx::{self, floats, node, node_with, value, wholes};
 use crate::common::output::{assert_refused, run, stdout};
-use crate::common::pipeline::try_open_slot;
+use crate::common::pipeline::{found_in, numpy, try_open_slot};
 
 /// Width and height of an image in the network.
 const INPUT: [usize; 2] = [12, 8];
@@ -70,57 +66,9 @@ impl Lie {
     }
 }
 
-fn value(name: &str, dims: &[Option<usize>]) -> ValueInfoProto {
-    let dimension = |extent: &Option<usize>| Dimension {
-        dim_value: extent.map(|extent| extent as i64),
-        dim_param: extent.is_none().then(|| "n".to_owned()),
-    };
-    ValueInfoProto {
-        name: Some(name.to_owned()),
-        r#type: Some(TypeProto {
-            tensor_type: Some(TypeProtoTensor {
-                elem_type: Some(DataType::FLOAT),
-                shape: Some(TensorShapeProto {
-                    dim: dims.iter().map(dimension).collect(),
-                }),
-            }),
-            ..TypeProto::default()
-        }),
-    }
-}
-
-fn node(operator: &str, inputs: &[&str], output: &str) -> NodeProto {
-    NodeProto {
-        name: Some(format!("{operator}_{output}")),
-        op_type: Some(operator.to_owned()),
-        input: inputs.iter().map(|name| (*name).to_owned()).collect(),
-        output: vec![output.to_owned()],
-        ..NodeProto::default()
-    }
-}
-
-fn numbers(name: &str, values: &[f32]) -> TensorProto {
-    TensorProto {
-        name: Some(name.to_owned()),
-        dims: vec![values.len() as i64],
-        data_type: Some(DataType::FLOAT),
-        float_data: values.to_vec(),
-        ..TensorProto::default()
-    }
-}
-
-fn shape(name: &str, dims: &[i64]) -> TensorProto {
-    TensorProto {
-        name: Some(name.to_owned()),
-        dims: vec![dims.len() as i64],
-        data_type: Some(DataType::INT64),
-        int64_data: dims.to_vec(),
-        ..TensorProto::default()
-    }
-}
-
 /// The network: each input again as `seen_…`, and the five maps of the head.
 fn network(path: &Path, lie: Lie) {
+    let float = |name: &str, dims: &[Option<usize>]| value(name, DataType::FLOAT, dims);
     let fixed = |dims: &[usize]| dims.iter().copied().map(Some).collect::<Vec<_>>();
     let mut inputs: Vec<(&str, Vec<Option<usize>>)> = lie
         .images()
@@ -137,20 +85,11 @@ fn network(path: &Path, lie: Lie) {
         .zip(&seen)
         .map(|((name, _), seen)| node("Identity", &[name], seen))
         .collect();
-    let axis = |value: i64| AttributeProto {
-        name: Some("axis".to_owned()),
-        i: Some(value),
-        r#type: Some(AttributeType::INT),
-        ..AttributeProto::default()
-    };
     let image = inputs[0].0;
     nodes.extend([
         // How likely: of the first camera's projection, and a little of the image and of the points.
         node("Reshape", &["lidar2image", "maps2"], "projected"),
-        NodeProto {
-            attribute: vec![axis(1)],
-            ..node("Gather", &["projected", "first"], "of_first")
-        },
+        node_with("Gather", &["projected", "first"], "of_first", ("axis", 1)),
         node("Mul", &["of_first", "hundredth"], "likely"),
         node("ReduceMean", &[image], "mean_image"),
         node("ReduceMean", &["points"], "mean_points"),
@@ -162,47 +101,34 @@ fn network(path: &Path, lie: Lie) {
         node("Reshape", &["img_aug", "maps2"], "augmented"),
         node("Mul", &["augmented", "hundredth"], "reg"),
         node("Reshape", &["camera2lidar", "maps2"], "placed"),
-        NodeProto {
-            attribute: vec![axis(1)],
-            ..node("Gather", &["placed", "first"], "height")
-        },
+        node_with("Gather", &["placed", "first"], "height", ("axis", 1)),
         node("Reshape", &["camera2ego", "maps2"], "rot"),
         node("Reshape", &["lidar2ego", "map"], "ego"),
-        NodeProto {
-            attribute: vec![axis(1)],
-            ..node("Concat", &["rot", "ego"], "sides")
-        },
+        node_with("Concat", &["rot", "ego"], "sides", ("axis", 1)),
         node("Mul", &["sides", "hundredth"], "dim"),
     ]);
     let mut outputs: Vec<ValueInfoProto> = inputs
         .iter()
         .zip(&seen)
-        .map(|((_, dims), seen)| value(seen, dims))
+        .map(|((_, dims), seen)| float(seen, dims))
         .collect();
     for (name, channels) in [("heatmap", 1), ("reg", 2), ("height", 1), ("rot", 2), ("dim", 3)] {
-        outputs.push(value(name, &[Some(1), Some(channels), Some(4), Some(4)]));
+        outputs.push(float(name, &[Some(1), Some(channels), Some(4), Some(4)]));
     }
-    let model = ModelProto {
-        ir_version: Some(8),
-        opset_import: vec![OperatorSetIdProto {
-            domain: Some(String::new()),
-            version: Some(13),
-        }],
-        graph: Some(GraphProto {
-            node: nodes,
-            initializer: vec![
-                numbers("hundredth", &[0.01]),
-                shape("maps2", &[1, 2, 4, 4]),
-                shape("map", &[1, 1, 4, 4]),
-                shape("first", &[0]),
-            ],
-            input: inputs.iter().map(|(name, dims)| value(name, dims)).collect(),
-            output: outputs,
-            ..GraphProto::default()
-        }),
-        ..ModelProto::default()
+    let shape = |name: &str, dims: &[i64]| wholes(name, &[dims.len()], dims);
+    let graph = GraphProto {
+        node: nodes,
+        initializer: vec![
+            floats("hundredth", &[1], &[0.01]),
+            shape("maps2", &[1, 2, 4, 4]),
+            shape("map", &[1, 1, 4, 4]),
+            shape("first", &[0]),
+        ],
+        input: inputs.iter().map(|(name, dims)| float(name, dims)).collect(),
+        output: outputs,
+        ..GraphProto::default()
     };
-    fs::write(path, model.write_buf().unwrap()).unwrap();
+    onnx::write(path, graph);
 }
 
 /// The spec of the network, for two cameras.
@@ -323,25 +249,8 @@ pub(crate) fn frame() -> Frame {
     }
 }
 
-/// One frame through a slot.
-pub(crate) fn found(detector: &mut Detector, slot: &mut dyn Slot, frame: &Frame) -> Vec<Detection> {
-    let (mut carry, mut found) = (Carry::default(), Vec::new());
-    let entered = detector
-        .preprocess
-        .run(frame, slot.tensors_mut(), &mut carry)
-        .unwrap();
-    assert_eq!(entered, 7, "the points of the sweep");
-    slot.submit().unwrap();
-    slot.wait().unwrap();
-    detector
-        .postprocess
-        .run(slot.tensors(), &carry, &mut found)
-        .unwrap();
-    found
-}
-
 /// What NumPy says of the set: each input's values, and the boxes.
-fn answer(python: &PathBuf, folder: &Path) -> Value {
+fn answer(python: &Path, folder: &Path) -> Value {
     let set = set();
     let pixels = |frame: &Frame| match frame.content() {
         Content::Image(image) => json!({ "size": [image.width, image.height], "rgb": image.rgb }),
@@ -355,19 +264,10 @@ fn answer(python: &PathBuf, folder: &Path) -> Value {
         "images": set.cameras.iter().map(pixels).collect::<Vec<_>>(),
         "scale": 0.5, "mean": [1, 2, 3], "std": [4, 5, 6],
     });
-    let file = folder.join("set.json");
-    fs::write(&file, question.to_string()).unwrap();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/whole.py");
-    let output = Command::new(python).arg(script).arg(&file).output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    serde_json::from_slice(&output.stdout).unwrap()
+    numpy(python, "whole.py", folder, &question)
 }
 
-fn floats(value: &Value) -> Vec<f64> {
+fn listed(value: &Value) -> Vec<f64> {
     let all = value.as_array().unwrap();
     all.iter().map(|number| number.as_f64().unwrap()).collect()
 }
@@ -392,9 +292,9 @@ fn every_input_arrives_as_numpy_makes_it_and_the_boxes_are_those_of_the_maps() {
     for lie in ALL {
         let mut detector = made(folder, lie);
         let mut slot = try_open_slot(&detector.program).unwrap();
-        let found = found(&mut detector, &mut *slot, &frame());
+        let found = found_in(&mut detector, &mut *slot, &frame());
         let seen = |name: &str| slot.tensors().get(&format!("seen_{name}")).unwrap();
-        let images = floats(&wanted["images"]);
+        let images = listed(&wanted["images"]);
         let each = images.len() / lie.images().len();
         for (n, (name, dims)) in lie.images().iter().enumerate() {
             assert_eq!(seen(name).shape().dims(), dims, "{name}");
@@ -406,13 +306,13 @@ fn every_input_arrives_as_numpy_makes_it_and_the_boxes_are_those_of_the_maps() {
                 lie.matrix(name, is_per_camera),
                 "{name}"
             );
-            assert_near(name, seen(name).f32().unwrap(), &floats(&wanted[name]));
+            assert_near(name, seen(name).f32().unwrap(), &listed(&wanted[name]));
         }
         assert_eq!(seen("points").shape().dims(), [1, 7, 4]);
         assert_near(
             "points",
             seen("points").f32().unwrap(),
-            &floats(&wanted["points"]),
+            &listed(&wanted["points"]),
         );
         let apart = usize::from(matches!(lie, Lie::Apart));
         let boxes = answer["boxes"][apart].as_array().unwrap();
@@ -422,7 +322,7 @@ fn every_input_arrives_as_numpy_makes_it_and_the_boxes_are_those_of_the_maps() {
                 panic!("a box in space")
             };
             let ours = [of.score, b.x, b.y, b.z, b.l, b.w, b.h, b.yaw.sin(), b.yaw.cos()];
-            assert_near("a box", &ours, &floats(wanted));
+            assert_near("a box", &ours, &listed(wanted));
         }
     }
 }

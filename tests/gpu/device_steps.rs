@@ -15,7 +15,7 @@ use jetlag::record::Outcome;
 
 mod fit;
 mod pillars;
-mod slots;
+pub(super) mod slots;
 
 const CHANNELS: usize = 8;
 const NX: usize = 16;
@@ -114,7 +114,7 @@ fn scatters_are_the_same() {
 
 /// Runs the body of the test of this name: with JETLAG_GPU=1 on the GPU and with the NVRTC of this machine, else on their
 /// doubles.
-fn on_the_device(test: &str, body: impl FnOnce()) {
+pub(super) fn on_the_device(test: &str, body: impl FnOnce()) {
     if machine::is_asked("JETLAG_GPU") {
         return body();
     }

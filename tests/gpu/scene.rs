@@ -135,9 +135,14 @@ impl Scene {
         self.folder.path().join(name)
     }
 
+    /// The double's library.
+    pub(crate) fn library(&self) -> Library {
+        Library::open(&self.double.infer).unwrap()
+    }
+
     /// Builds a plan from the double's text.
     pub(crate) fn plan(&self, name: &str, network: &str) -> &Self {
-        let library = Library::open(&self.double.infer).unwrap();
+        let library = self.library();
         let Built {
             profiles,
             shares_profiles,

@@ -4,8 +4,8 @@
 use jetlag::backend::Backend;
 use jetlag::backend::cpu::CpuBackend;
 use jetlag::commands::opening;
+use jetlag::detector::Place;
 use jetlag::detector::fusion::fuse;
-use jetlag::detector::{Carry, Place};
 use jetlag::scenario::{Associate, DetectorRef, Sensor};
 use jetlag::source::synchronised::SensorSet;
 use jetlag::source::synthetic::SyntheticSource;
@@ -13,6 +13,7 @@ use jetlag::source::{Content, Frame};
 
 use super::networks::{assert_equal, provider, slot};
 use super::next_frame;
+use crate::common::pipeline::found_in;
 use crate::fusion::whole;
 
 #[test]
@@ -38,18 +39,7 @@ fn two_cameras_and_a_lidar_find_what_they_find_on_the_embedded_backend() {
         };
         let mut all = Vec::new();
         for slot in [&mut ours, &mut theirs] {
-            let (mut carry, mut found) = (Carry::default(), Vec::new());
-            detector
-                .preprocess
-                .run(&frame, slot.tensors_mut(), &mut carry)
-                .unwrap();
-            slot.submit().unwrap();
-            slot.wait().unwrap();
-            detector
-                .postprocess
-                .run(slot.tensors(), &carry, &mut found)
-                .unwrap();
-            all.push(found);
+            all.push(found_in(&mut detector, &mut **slot, &frame));
         }
         assert!(assert_equal(ours.tensors(), theirs.tensors(), "fusion") > 1000);
         assert_eq!(all[0].len(), all[1].len());
@@ -69,7 +59,7 @@ fn one_network_of_all_sensors_gives_what_it_gives_on_the_embedded_backend() {
         let mut detector = whole::made(folder.path(), lie);
         let mut of = |backend: &dyn Backend| {
             let mut slot = slot(backend, &detector.program);
-            let found = whole::found(&mut detector, &mut *slot, &whole::frame());
+            let found = found_in(&mut detector, &mut *slot, &whole::frame());
             (slot, found)
         };
         let (ours, found) = of(&CpuBackend::new(1, false));

@@ -12,11 +12,12 @@ use jetlag::scenario::{DetectorRef, Sensor};
 use jetlag::source::synthetic::SyntheticSource;
 use jetlag::tensor::{ElementType, Shape, TensorSet};
 use rten_onnx::onnx::{
-    DataType, Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto, TypeProto,
-    TypeProtoTensor, ValueInfoProto,
+    DataType, Dimension, GraphProto, TensorShapeProto, TypeProto, TypeProtoTensor, ValueInfoProto,
 };
 
 use super::{environment, next_frame};
+use crate::common::onnx;
+use crate::heads;
 
 /// A provider of the wheel's library, which stays loaded in this process.
 pub(super) fn provider(threads: usize) -> Option<CpuProvider> {
@@ -75,6 +76,15 @@ fn the_demos_networks_give_what_they_give_on_the_embedded_backend() {
     }
 }
 
+#[test]
+fn every_head_finds_what_it_finds_on_the_embedded_backend() {
+    let Some(onnxruntime) = provider(1) else { return };
+    let ours = heads::found_on(|program| slot(&CpuBackend::new(1, false), program));
+    let theirs = heads::found_on(|program| slot(&onnxruntime, program));
+    let theirs = theirs.into_iter().map(|(name, found)| (name.to_owned(), found));
+    heads::assert_same(&ours, &theirs.collect(), "ONNX Runtime");
+}
+
 /// Every f32 tensor of one set is in the other, within the rounding of sums; how many elements are not zero.
 pub(super) fn assert_equal(ours: &TensorSet, theirs: &TensorSet, name: &str) -> usize {
     assert_eq!(ours.as_slice().len(), theirs.as_slice().len());
@@ -111,28 +121,15 @@ fn network(operator: &str, input: &[Dimension], output: (DataType, &[Dimension])
             ..TypeProto::default()
         }),
     };
-    let model = ModelProto {
-        ir_version: Some(8),
-        opset_import: vec![OperatorSetIdProto {
-            domain: Some(String::new()),
-            version: Some(13),
-        }],
-        graph: Some(GraphProto {
-            node: vec![NodeProto {
-                op_type: Some(operator.to_owned()),
-                input: vec!["x".to_owned()],
-                output: vec!["y".to_owned()],
-                ..NodeProto::default()
-            }],
-            input: vec![value("x", DataType::FLOAT, input)],
-            output: vec![value("y", output.0, output.1)],
-            ..GraphProto::default()
-        }),
-        ..ModelProto::default()
+    let graph = GraphProto {
+        node: vec![onnx::node(operator, &["x"], "y")],
+        input: vec![value("x", DataType::FLOAT, input)],
+        output: vec![value("y", output.0, output.1)],
+        ..GraphProto::default()
     };
     NetworkSource::Embedded {
         name: "made",
-        bytes: Arc::from(model.write_buf().unwrap()),
+        bytes: Arc::from(onnx::bytes(graph)),
     }
 }
 

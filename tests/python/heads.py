@@ -2,7 +2,7 @@
 
     heads.py OUTPUTS.json > FOUND.json
 
-Boxes are put back from the network's input into the image by the letterbox (centred). A row is class, score, left, top, right, bottom.
+Boxes are put back from the network's input into the image by the letterbox (centred), unless they are of the image already. A row is class, score, left, top, right, bottom.
 """
 
 import json
@@ -40,8 +40,11 @@ def iou(a, b):
 
 
 class Heads:
-    def __init__(self, size):
-        self.size = size
+    #: Those whose boxes are of the image, as the network was told its size.
+    OF_IMAGE = ("rt_detr_of_image", "paddle")
+
+    def __init__(self, size, image):
+        self.size, self.image = size, image
 
     def best(self, boxes, scores, threshold=0.25, overlap=0.45):
         """The best class of each box, then greedy suppression within classes."""
@@ -81,6 +84,19 @@ class Heads:
 
     def torchvision(self, o):
         return self.listed(o["boxes"], o["scores"], o["labels"], 1)
+
+    def rt_detr_of_image(self, o):
+        w, h = self.image
+        return self.listed(o["boxes"][0] * [w, h, w, h], o["scores"][0], o["labels"][0])
+
+    def paddle(self, o):
+        rows = o["rows"][: int(o["count"][0])]
+        w, h = self.image
+        return self.listed(rows[:, 2:] * [w, h, w, h], rows[:, 1], rows[:, 0])
+
+    def im_info(self, o):
+        w, h = self.size
+        return self.listed(o["boxes"][0] * [w, h, w, h], o["scores"][0], o["labels"][0])
 
     def queries(self, o):
         cx, cy, w, h = o["boxes"][0].T
@@ -189,12 +205,15 @@ def back(box, size, image):
 def main():
     asked = json.load(open(sys.argv[1]))
     size, image = asked["input"], asked["image"]
-    heads, answer = Heads(size), {}
+    heads, answer = Heads(size, image), {}
     for name, outputs in asked["cases"].items():
         tensors = {key: np.array(o["values"], float).reshape(o["dims"]) for key, o in outputs.items()}
         rows = []
         for k, score, box in getattr(heads, name)(tensors):
-            box = back(box, size, image)
+            if name in heads.OF_IMAGE:
+                box = [float(np.clip(v, 0, image[i % 2])) for i, v in enumerate(box)]
+            else:
+                box = back(box, size, image)
             if box[0] < box[2] and box[1] < box[3]:
                 rows.append([k, score, *box])
         answer[name] = rows

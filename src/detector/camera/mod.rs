@@ -6,6 +6,7 @@
 //! [`nms`] thins the candidates and [`postprocess`] joins the two. Executing the network is the backend's
 //! affair, decoding files the source's. docs/detectors.md describes the spec for its writers.
 
+pub mod also;
 pub mod classes;
 pub mod fit;
 pub mod head;

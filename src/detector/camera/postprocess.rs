@@ -41,8 +41,13 @@ impl Postprocess for CameraPostprocess {
             .decode(&self.geometry, outputs, &mut self.candidates)
             .map_err(|error| error.of_spec(&self.spec))?;
         self.candidates.suppress(&self.nms);
+        let is_of_image = self.head.is_of_image();
         found.extend(self.candidates.as_slice().iter().filter_map(|candidate| {
-            let place = carry.fit.clip(carry.fit.to_image(candidate.place))?;
+            let place = match is_of_image {
+                true => candidate.place,
+                false => carry.fit.to_image(candidate.place),
+            };
+            let place = carry.fit.clip(place)?;
             Some(Detection {
                 camera: carry.camera,
                 ..Detection::still(candidate.class, candidate.score, Place::Image(place))

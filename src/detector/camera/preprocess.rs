@@ -17,6 +17,7 @@ mod lines;
 pub use element::Element;
 use lines::Across;
 
+use super::also::{Also, Sizes, Unfilled};
 use super::fit::{FitSpec, Placement};
 use crate::detector::{Carry, DetectorError, Preprocess};
 use crate::source::{Content, ContentKind, Frame, Image};
@@ -129,6 +130,8 @@ pub struct CameraPreprocess {
     tables: block::Tables,
     /// The input as `f32`, where the network takes another type.
     values: Vec<f32>,
+    /// What is filled beside the input.
+    also: Vec<Also>,
 }
 
 /// `value = level × gain + offset`
@@ -176,7 +179,14 @@ impl CameraPreprocess {
             lines: Default::default(),
             tables: block::Tables::default(),
             values: Vec::new(),
+            also: Vec::new(),
         }
+    }
+
+    /// The same, which fills these tensors beside the input.
+    #[must_use]
+    pub fn beside(self, also: Vec<Also>) -> Self {
+        CameraPreprocess { also, ..self }
     }
 
     /// Fills the tensor of a network that takes another type than `f32`.
@@ -400,7 +410,18 @@ impl Preprocess for CameraPreprocess {
             index: frame.index,
             problem: error.to_string(),
         })?;
-        carry.fit = placement.fit([image.width, image.height]);
+        let size = [image.width, image.height];
+        let sizes = Sizes::of(size, self.format.size, placement);
+        for also in &self.also {
+            also.fill(sizes, inputs).map_err(|error| match error {
+                Unfilled::Tensor(error) => DetectorError::Tensor(error),
+                too_large @ Unfilled::TooLarge { .. } => DetectorError::BadFrame {
+                    index: frame.index,
+                    problem: too_large.to_string(),
+                },
+            })?;
+        }
+        carry.fit = placement.fit(size);
         carry.camera = frame.camera;
         Ok(u32::try_from(image.width * image.height).unwrap_or(u32::MAX))
     }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use super::also::Also;
 use super::classes::COCO80;
 use super::fit::FitSpec;
 use super::head::{Geometry, Head};
@@ -14,6 +15,7 @@ use super::postprocess::CameraPostprocess;
 use super::preprocess::{CameraPreprocess, Colour, Element, InputFormat, Layout, block};
 use crate::backend::{DeviceInput, NetworkSource, Program, Step, TensorSpec};
 use crate::detector::Detector;
+use crate::engine::network::Port;
 use crate::source::ContentKind;
 use crate::written::{Kind, Node, Reader, Rules, one_of, shown};
 
@@ -28,6 +30,8 @@ pub struct CameraSpec {
     pub network: String,
     /// What the network wants of its input.
     pub input: InputSpec,
+    /// What it takes beside it.
+    pub also: Vec<Also>,
     /// How its outputs are read.
     pub head: Head,
     /// The lowest score that counts as a detection.
@@ -95,6 +99,7 @@ const CAMERA_FIELDS: &[&str] = &[
     "classes",
     "network",
     "input",
+    "also",
     "head",
     "score_threshold",
     "nms",
@@ -209,6 +214,10 @@ impl CameraSpec {
         let input = r.needed(&f, "input", input, |r, node, field| {
             InputSpec::read(r, node, field, true)
         });
+        let also = r.optional(&f, "also", |r, node, field| {
+            let expected = "a list, such as [(tensor: \"scale_factor\", values: [ScaleY, ScaleX])]";
+            r.values(node, field, expected, Also::read)
+        });
         let head = r.needed(
             &f,
             "head",
@@ -226,6 +235,7 @@ impl CameraSpec {
             classes: classes?,
             network: network?,
             input: input?,
+            also: also.or_default(),
             head: head?,
             score_threshold,
             nms,
@@ -237,6 +247,17 @@ impl CameraSpec {
         let geometry = self.geometry();
         let classes = self.classes.names();
         let format = self.input.format();
+        let beside = self.also.iter().map(|also| TensorSpec {
+            name: also.tensor.clone(),
+            element: also.element,
+            max_shape: also.shape(),
+        });
+        let image = TensorSpec {
+            name: format.tensor.clone(),
+            element: format.element.of_tensor(),
+            max_shape: format.shape(),
+        };
+        let host_tensors = std::iter::once(image).chain(beside).collect();
         Detector {
             reach: None,
             name: self.name.unwrap_or_else(|| spec_name.to_owned()),
@@ -246,11 +267,7 @@ impl CameraSpec {
             program: Program {
                 engines,
                 steps: vec![Step::Engine(0)],
-                host_tensors: vec![TensorSpec {
-                    name: format.tensor.clone(),
-                    element: format.element.of_tensor(),
-                    max_shape: format.shape(),
-                }],
+                host_tensors,
                 // The device writes f32.
                 first: match format.element {
                     Element::F32 => vec![DeviceInput::Fit(block::on_device(&format))],
@@ -258,7 +275,7 @@ impl CameraSpec {
                 },
                 read_back: Vec::new(),
             },
-            preprocess: Box::new(CameraPreprocess::new(format)),
+            preprocess: Box::new(CameraPreprocess::new(format).beside(self.also)),
             postprocess: Box::new(CameraPostprocess::new(
                 spec_name.to_owned(),
                 geometry,
@@ -289,6 +306,7 @@ impl CameraSpec {
             "the name of the network's input",
         );
         self.input.check("input", rules);
+        Also::check_all(&self.also, &self.input.tensor, rules);
         for (path, value) in [
             ("score_threshold", self.score_threshold),
             ("nms.iou", self.nms.iou),
@@ -302,6 +320,11 @@ impl CameraSpec {
             rules.require(value > 0, path, value, "at least 1");
         }
         self.head.check(&self.geometry(), rules);
+    }
+
+    /// What must hold between the spec and the inputs of its network, where these are known.
+    pub(crate) fn check_inputs(&self, inputs: &[Port], rules: &mut Rules<'_>) {
+        Also::check_inputs(&self.also, inputs, rules);
     }
 
     fn check_classes(&self, rules: &mut Rules<'_>) {

@@ -39,7 +39,7 @@ fn letterbox(align: Align, pad: u8, rounding: Rounding) -> FitSpec {
 }
 
 /// Ultralytics' preprocessing, which most families share.
-fn draft(seen: &Seen<'_>, image: &Image<'_>, classes: usize, head: String) -> CameraDraft {
+pub(super) fn draft(seen: &Seen<'_>, image: &Image<'_>, classes: usize, head: String) -> CameraDraft {
     let classes = match &seen.names {
         Some(names) if names.len() == classes => ClassNames::OfTheFile(names.clone()),
         _ if classes == 80 => ClassNames::Coco80,
@@ -55,6 +55,7 @@ fn draft(seen: &Seen<'_>, image: &Image<'_>, classes: usize, head: String) -> Ca
         colour: Colour::Rgb,
         scaling: Scaling::Unit,
         fit: letterbox(Align::Centre, 114, Rounding::Nearest),
+        also: Vec::new(),
         head,
         score_threshold: 0.25,
         iou: 0.45,
@@ -63,7 +64,7 @@ fn draft(seen: &Seen<'_>, image: &Image<'_>, classes: usize, head: String) -> Ca
 }
 
 /// A proposal that a head reads; of an input that our preprocessing cannot fill, only the time can be had.
-fn with_head(
+pub(super) fn with_head(
     family: &'static str,
     fit: u8,
     reasons: Vec<String>,
@@ -89,7 +90,7 @@ fn with_head(
     })
 }
 
-fn without_head(family: &'static str, fit: u8, reasons: Vec<String>) -> Option<Proposal> {
+pub(super) fn without_head(family: &'static str, fit: u8, reasons: Vec<String>) -> Option<Proposal> {
     Some(Proposal {
         family,
         fit,
@@ -98,7 +99,7 @@ fn without_head(family: &'static str, fit: u8, reasons: Vec<String>) -> Option<P
     })
 }
 
-fn shown(tensor: &Tensor<'_>) -> String {
+pub(super) fn shown(tensor: &Tensor<'_>) -> String {
     let dims = tensor
         .dims
         .iter()
@@ -476,20 +477,9 @@ fn end_to_end(seen: &Seen<'_>) -> Option<Proposal> {
     with_head(family, 90, reasons, &image, draft)
 }
 
-/// One output of queries `[1, N, 4 + C]`, or boxes, labels and scores by name with the image's size as a second input.
+/// One output of queries `[1, N, 4 + C]`.
 fn detr(seen: &Seen<'_>) -> Option<Proposal> {
     let image = seen.image?;
-    let sizes = seen
-        .inputs
-        .iter()
-        .find(|input| input.is_called(&["orig_target_size", "im_shape", "scale_factor"]));
-    if let Some(sizes) = sizes {
-        let reasons = vec![format!(
-            "input {} takes the size of the original image, beside the image",
-            shown(sizes)
-        )];
-        return without_head("RT-DETR or a network like it", 92, reasons);
-    }
     let output = seen.only_output()?;
     let [rows, columns] = output.behind_batch()?[..] else {
         return None;

@@ -170,6 +170,8 @@ pub struct CameraDraft {
     pub scaling: Scaling,
     /// How an image is brought to the size.
     pub fit: FitSpec,
+    /// What the network takes beside the image: entries of `also`, in RON.
+    pub also: Vec<String>,
     /// The head, in RON.
     pub head: String,
     /// Lowest score of a detection.
@@ -234,6 +236,13 @@ impl CameraDraft {
         );
         for sentence in &self.assumed {
             let _ = writeln!(out, "    // {sentence}");
+        }
+        if !self.also.is_empty() {
+            let _ = writeln!(
+                out,
+                "    also: [\n        {},\n    ],",
+                self.also.join(",\n        ")
+            );
         }
         let _ = writeln!(out, "    head: {},", self.head);
         let _ = writeln!(

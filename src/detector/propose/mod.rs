@@ -10,6 +10,7 @@ mod camera;
 mod draft;
 mod lidar;
 mod seen;
+mod told_size;
 
 pub use draft::{CameraDraft, ClassNames, LidarDraft, Piece, Place, Scaling, one_line};
 pub use lidar::{Maker, Outputs, Part, pair};
@@ -88,6 +89,7 @@ pub fn propose(facts: &NetworkFacts) -> Vec<Proposal> {
     let seen = Seen::of(facts);
     let mut all: Vec<Proposal> = camera::RULES
         .iter()
+        .chain([&told_size::RULE])
         .chain(lidar::RULES)
         .filter_map(|rule| rule(&seen))
         .filter(|proposal| !matches!(&proposal.draft, Draft::Camera(draft) if draft.classes.count() > MOST_CLASSES))

@@ -188,19 +188,52 @@ fn nanodet_has_a_pair_of_outputs_a_stride() {
 }
 
 #[test]
-fn rt_detr_is_told_in_both_forms_and_read_in_one() {
-    let own = network(
-        &["images:float:N,3,640,640", "orig_target_sizes:int64:N,2"],
-        &["labels:int64:N,300", "boxes:float:N,300,4", "scores:float:N,300"],
-    );
+fn rt_detr_is_told_and_read_in_each_of_its_forms() {
+    let of_outputs = |outputs: &[&str]| {
+        network(
+            &["images:float:N,3,640,640", "orig_target_sizes:int64:N,2"],
+            outputs,
+        )
+    };
+    let own = of_outputs(&["labels:int64:N,300", "boxes:float:N,300,4", "scores:float:N,300"]);
     let ultralytics = of_image(&["output0:float:1,300,84"]);
-    // Its own export takes the image's size as an input, which nothing here fills.
-    assert_eq!(looks(&own), ("RT-DETR or a network like it", None));
-    assert!(best(&own).sentence().contains("no head here: time only"));
-    assert_eq!(
-        looks(&ultralytics),
-        ("RT-DETR or a network like it", Some("Grid"))
+    let paddle = network(
+        &[
+            "im_shape:float:N,2",
+            "image:float:N,3,640,640",
+            "scale_factor:float:N,2",
+        ],
+        &["concat_0.tmp_0:float:?,6", "cast_0.tmp_0:int32:?"],
     );
+    let family = "RT-DETR or a network like it";
+    assert_eq!(looks(&own), (family, Some("EndToEnd")));
+    assert_eq!(looks(&ultralytics), (family, Some("Grid")));
+    assert_eq!(looks(&paddle), (family, Some("EndToEnd")));
+    let text = camera(&own).ron("rtdetr", "rtdetr.onnx", &[]);
+    let entry = r#"(tensor: "orig_target_sizes", values: [ImageWidth, ImageHeight], element: I64)"#;
+    assert!(
+        text.contains(entry) && text.contains("units: ImagePixels"),
+        "{text}"
+    );
+    builds(&text);
+    let text = camera(&paddle).ron("paddle", "paddle.onnx", &[]);
+    assert!(
+        text.contains(r#"(tensor: "scale_factor", values: [ScaleY, ScaleX])"#)
+            && text.contains(r#"count: "cast_0.tmp_0""#),
+        "{text}"
+    );
+    builds(&text);
+    // An input that nobody knows, and outputs that no head is for.
+    assert_eq!(looks(&of_outputs(&["out:float:N,300,92"])), (family, None));
+    let masked = network(
+        &[
+            "images:float:1,3,640,640",
+            "orig_target_sizes:int64:1,2",
+            "mask:bool:1,640,640",
+        ],
+        &["labels:int64:1,300", "boxes:float:1,300,4", "scores:float:1,300"],
+    );
+    assert!(best(&masked).sentence().contains("no head here: time only"));
 }
 
 #[test]

@@ -12,17 +12,15 @@ use jetlag::scenario::{Associate, GpuUse, Graph, Preprocess, Sharing, Transfer};
 use jetlag::source::synchronised::SensorSet;
 use jetlag::source::{Content, Frame, Image, PointCloud};
 use jetlag::tensor::HeapMemory;
-use nvidia_doubles::tensorrt;
-use tensorrt_dyn::Library;
 
 use super::{on_the_device, random};
 use crate::common::under_way::PATIENCE;
 use crate::gpu::scene::Scene;
 
 /// A detector with one slot.
-struct Open {
-    detector: Detector,
-    slot: Box<dyn Slot>,
+pub(in crate::gpu) struct Open {
+    pub(in crate::gpu) detector: Detector,
+    pub(in crate::gpu) slot: Box<dyn Slot>,
 }
 
 /// A detector of one spec, or a fusion of two: `camera.ron + lidar.ron`, or `2 × camera.ron + lidar.ron`.
@@ -39,14 +37,13 @@ fn load(scene: &Scene, specs: &str) -> Detector {
 }
 
 impl Open {
-    fn new(scene: &Scene, detector: &str, plans: &[&str], gpu: GpuUse) -> Self {
+    pub(in crate::gpu) fn new(scene: &Scene, detector: &str, plans: &[&str], gpu: GpuUse) -> Self {
         let detector = load(scene, detector);
         let plans: Vec<_> = plans.iter().map(|plan| scene.path(plan)).collect();
         let program = over_plans(&detector.program, &plans).unwrap();
         let claim = Claim::default();
-        let library = tensorrt::era('C').unwrap();
         let backend = TensorRtBackend {
-            library: Library::open(&library.infer).unwrap(),
+            library: scene.library(),
             shared: Arc::new(SharedGpu::open(0, &[Sharing::Streams], &[claim]).unwrap()),
             claim,
             options: Options {
@@ -65,7 +62,7 @@ impl Open {
     }
 
     /// Bytes of these outputs for a frame.
-    fn outputs(&mut self, frame: &Frame, names: &[&str]) -> Vec<Vec<u8>> {
+    pub(in crate::gpu) fn outputs(&mut self, frame: &Frame, names: &[&str]) -> Vec<Vec<u8>> {
         let mut carry = Carry::default();
         let tensors = self.slot.tensors_mut();
         self.detector.preprocess.run(frame, tensors, &mut carry).unwrap();

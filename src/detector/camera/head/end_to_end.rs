@@ -59,6 +59,8 @@ pub enum BoxUnits {
     Pixels,
     /// Fractions of its width and height.
     Fractions,
+    /// Pixels of the image itself, whose size the network was told.
+    ImagePixels,
 }
 
 use RowColumn::{Class, Height, Score, Skip, Width, X, X1, X2, Y, Y1, Y2};
@@ -206,7 +208,7 @@ impl Decode for EndToEnd {
             return Ok(());
         };
         let [across, down] = match self.units {
-            BoxUnits::Pixels => [1.0, 1.0],
+            BoxUnits::Pixels | BoxUnits::ImagePixels => [1.0, 1.0],
             BoxUnits::Fractions => [geometry.width as f32, geometry.height as f32],
         };
         let (score_at, class_at) = (self.at(Score), self.at(Class));

@@ -269,7 +269,12 @@ impl Head {
     pub fn outputs(&self) -> Vec<&str> {
         self.as_decode().outputs()
     }
-    /// Adds the candidates of one frame to `found`, boxes in pixels of the network's input.
+    /// Whether its boxes are in pixels of the image, and not of the network's input.
+    pub fn is_of_image(&self) -> bool {
+        matches!(self, Head::EndToEnd(head) if head.units == BoxUnits::ImagePixels)
+    }
+    /// Adds the candidates of one frame to `found`, boxes in pixels of the network's input or of the image
+    /// ([`is_of_image`](Self::is_of_image)).
     ///
     /// # Errors
     /// An output that is missing, or of another shape than the spec leads to.

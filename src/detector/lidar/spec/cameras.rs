@@ -3,8 +3,10 @@
 use super::read::value;
 use crate::detector::camera::preprocess::CameraPreprocess;
 use crate::detector::camera::spec::InputSpec;
+use crate::detector::inputs::check_names;
 use crate::detector::lidar::cameras::{CalibrationSpec, CameraInputs, Images};
-use crate::written::{Choices, Node, ProblemKind, Reader, Rules, choice, one_of, plain};
+use crate::engine::network::Port;
+use crate::written::{Choices, Node, Reader, Rules, choice, one_of, plain};
 
 /// The most cameras of a set: a source names 32 sensors at most.
 const MOST: usize = 31;
@@ -120,25 +122,8 @@ impl CamerasSpec {
     }
 
     /// Refuses tensors that the network does not have: what is written to them would go nowhere. What it has is not always known.
-    pub(super) fn check_inputs(&self, inputs: &[String], rules: &mut Rules<'_>) {
-        for (name, path) in self.tensors() {
-            // One without a name is told by itself.
-            if name.trim().is_empty() || inputs.iter().any(|input| input == name) {
-                continue;
-            }
-            let known = inputs.iter().map(String::as_str);
-            let meant = crate::nearest::nearest(name, known)
-                .map_or_else(String::new, |near| format!("; `{near}` is probably meant"));
-            let kind = ProblemKind::OutOfRange {
-                what: format!("`{path}`"),
-                found: format!("`{}`", crate::written::shown(name)),
-                wanted: format!(
-                    "an input of the network: {}{meant}. Exporters leave out inputs that nothing depends on",
-                    inputs.join(", ")
-                ),
-            };
-            rules.report(&path, kind);
-        }
+    pub(super) fn check_inputs(&self, inputs: &[Port], rules: &mut Rules<'_>) {
+        check_names(self.tensors(), inputs, rules);
     }
 
     /// What fills the inputs of a spec without problems.

@@ -4,6 +4,7 @@ use super::{AnchorHeadSpec, HeadSpec, LayoutSpec, LidarSpec, WholeInput};
 use crate::detector::lidar::encode::CELLS;
 use crate::detector::lidar::heatmap::HeatmapSpec;
 use crate::detector::lidar::scatter::WRITTEN;
+use crate::engine::network::Port;
 use crate::written::{ProblemKind, Rules, shown};
 
 /// Most cells that a grid may have: a typing error in `voxel` should not take all memory.
@@ -58,7 +59,7 @@ impl LidarSpec {
     }
 
     /// What must hold between the spec and the inputs of its networks, where these are known.
-    pub(crate) fn check_inputs(&self, inputs: &[String], rules: &mut Rules<'_>) {
+    pub(crate) fn check_inputs(&self, inputs: &[Port], rules: &mut Rules<'_>) {
         if let Some(cameras) = &self.cameras {
             cameras.check_inputs(inputs, rules);
         }
