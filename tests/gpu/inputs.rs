@@ -3,9 +3,10 @@
 
 use std::fs;
 
+use jetlag::detector::Carry;
 use jetlag::scenario::{GpuUse, Preprocess};
 use jetlag::source::{Content, Frame, Image};
-use jetlag::tensor::HostTensor;
+use jetlag::tensor::{HostTensor, TensorSet};
 
 use super::device_steps::on_the_device;
 use super::device_steps::slots::Open;
@@ -80,5 +81,70 @@ fn what_a_network_takes_beside_its_image_arrives_whoever_makes_the_image() {
     on_the_device(
         "gpu::inputs::what_a_network_takes_beside_its_image_arrives_whoever_makes_the_image",
         facts_of_an_image_arrive,
+    );
+}
+
+/// One network of images, points and calibration, in each way in which its images lie.
+#[cfg(all(feature = "models", feature = "recordings"))]
+fn sets_arrive() {
+    use crate::fusion::whole;
+
+    let Some(scene) = Scene::new() else { return };
+    for lie in whole::ALL {
+        whole::made(scene.folder.path(), lie);
+        // The double's plans have fixed shapes.
+        let text = fs::read_to_string(scene.path("all.ron")).unwrap();
+        let text = text.replace("max: 200000", "max: 32, fixed: true");
+        fs::write(scene.path("fixed.ron"), text).unwrap();
+        let detector = jetlag::detector::spec::load(&scene.path("fixed.ron")).unwrap();
+        let inputs: Vec<String> = detector
+            .program
+            .host_tensors
+            .iter()
+            .map(|t| t.name.clone())
+            .collect();
+        assert!(inputs.len() >= 11, "{inputs:?}");
+        let ports = detector.program.host_tensors.iter().map(|tensor| {
+            let dims: Vec<String> = tensor.max_shape.dims().iter().map(usize::to_string).collect();
+            format!("input {} f32 {}\n", tensor.name, dims.join("x"))
+        });
+        let maps = [("heatmap", 1), ("reg", 2), ("height", 1), ("rot", 2), ("dim", 3)];
+        let outputs = maps.map(|(name, channels)| format!("output {name} f32 1x{channels}x4x4 only\n"));
+        let plan = ports.chain(outputs).collect::<String>();
+        scene.plan("all.plan", &format!("double-network\n{plan}layer only Conv\n"));
+        let mut open = Open::new(&scene, "fixed.ron", &["all.plan"], GpuUse::default());
+        let names = maps.map(|(name, _)| name);
+        open.outputs(&whole::frame(), &names);
+        let tensors = open.slot.tensors();
+        let begin = start(inputs.iter().map(|name| tensors.get(name).unwrap()));
+        let mut wanted = TensorSet::default();
+        for (nth, (name, channels)) in (0..).zip(maps) {
+            let found = tensors.get(name).unwrap();
+            assert_eq!(found.f32().unwrap(), left(begin, nth, channels * 16), "{name}");
+            let mut tensor = HostTensor::zeroed(name, found.element(), *found.shape());
+            tensor.bytes_mut().copy_from_slice(found.bytes());
+            wanted.push(tensor);
+        }
+        let mut boxes = |tensors: &TensorSet| {
+            let mut found = Vec::new();
+            let read = open
+                .detector
+                .postprocess
+                .run(tensors, &Carry::default(), &mut found);
+            read.unwrap();
+            found
+        };
+        let found = boxes(open.slot.tensors());
+        assert!(!found.is_empty());
+        assert_eq!(found, boxes(&wanted));
+    }
+}
+
+#[cfg(all(feature = "models", feature = "recordings"))]
+#[test]
+fn one_network_of_all_sensors_gets_all_of_its_inputs() {
+    on_the_device(
+        "gpu::inputs::one_network_of_all_sensors_gets_all_of_its_inputs",
+        sets_arrive,
     );
 }
