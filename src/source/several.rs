@@ -89,7 +89,9 @@ impl Several {
                 .iter()
                 .map(|(_, camera, frame)| (*camera, *frame))
                 .collect(),
-            timeline: Timeline::new(times, lap).of_moments(moments(&captures)),
+            timeline: Timeline::new(times, lap)
+                .of_moments(moments(&captures))
+                .of_cameras(coming.iter().map(|(_, camera, _)| *camera).collect()),
             description: format!("{} images of several cameras: {}", coming.len(), words.join("; ")),
             next: 0,
             repeats,

@@ -1,5 +1,7 @@
 //! When a recording's frames were captured and when they came, counted from the begin of what was selected of the recording.
 
+use std::sync::Arc;
+
 use crate::units::Nanos;
 
 /// The gap after a single frame that comes again and again.
@@ -23,6 +25,8 @@ pub struct Timeline {
     sets: Option<Sets>,
     /// The moment that each frame is of, counted from 0 and never backwards; empty where each has one of its own.
     moments: Vec<u32>,
+    /// Whose image each frame is, of a source of several cameras; empty for any other.
+    cameras: Arc<[u8]>,
 }
 
 /// Of frames that are sets of several sensors: when they are complete, and which never are. A set comes with its first frame.
@@ -53,6 +57,7 @@ impl Timeline {
             lap: lap.max(least),
             sets: None,
             moments: Vec::new(),
+            cameras: Arc::default(),
         }
     }
 
@@ -61,6 +66,18 @@ impl Timeline {
     pub fn of_moments(mut self, moments: Vec<u32>) -> Timeline {
         self.moments = moments;
         self
+    }
+
+    /// The same, of images of several cameras: whose each is.
+    #[must_use]
+    pub fn of_cameras(mut self, cameras: Arc<[u8]>) -> Timeline {
+        self.cameras = cameras;
+        self
+    }
+
+    /// Whose image each frame of a lap is; empty where the source is not of several cameras.
+    pub fn cameras(&self) -> Arc<[u8]> {
+        Arc::clone(&self.cameras)
     }
 
     /// The moment of the frame with this number, both counted through all laps; `None` where each frame has one of its own.

@@ -218,12 +218,15 @@ impl Runner {
             frames: self.frames,
             length: self.source.info().frames,
         };
+        let line = ReleaseLine::new(limits, plan, releases)
+            .of_cameras(self.source.timeline())
+            .fed_by(live.clone());
         let mut prepare = Prepare {
             position: 0,
             is_whole: false,
             source: self.source.as_mut(),
             preprocess: self.preprocess.as_deref_mut(),
-            line: ReleaseLine::new(limits, plan, releases).fed_by(live.clone()),
+            line,
             frame: Frame::default(),
             waiting: self.waiting,
             failures: Failures::new(),

@@ -12,6 +12,7 @@ use super::plan::PhasePlan;
 use crate::record::{EndReason, FrameRecord, NO_CONTENT, Outcome, Sampled, Stage};
 use crate::scenario::Overload;
 use crate::source::live::LiveFeed;
+use crate::source::timeline::Timeline;
 use crate::units::{Nanos, Stamp};
 
 /// What a tenant's releases are bound by.
@@ -48,6 +49,8 @@ pub struct ReleaseLine {
     /// The frame of the last of them.
     last_frame: Option<u64>,
     sampled: Sampled,
+    /// Whose image each frame of the source is, in a lap; empty where it is not of several cameras.
+    cameras: Arc<[u8]>,
 }
 
 impl ReleaseLine {
@@ -65,7 +68,21 @@ impl ReleaseLine {
             measured: 0,
             last_frame: None,
             sampled: Sampled::default(),
+            cameras: Arc::default(),
         }
+    }
+
+    /// With frames of several cameras, as the source's times tell.
+    #[must_use]
+    pub fn of_cameras(mut self, timeline: Option<&Timeline>) -> Self {
+        self.cameras = timeline.map(Timeline::cameras).unwrap_or_default();
+        self
+    }
+
+    /// Whose image the frame with this number is.
+    fn camera(&self, number: u64) -> Option<u8> {
+        let within = number.checked_rem(self.cameras.len() as u64)?;
+        self.cameras.get(usize::try_from(within).ok()?).copied()
     }
 
     /// With frames that are due when a live source has them.
@@ -239,6 +256,7 @@ impl ReleaseLine {
             captured: release.captured,
             batch: None,
             skew: None,
+            camera: self.camera(release.frame),
         }
     }
 

@@ -101,7 +101,8 @@ pub fn run(
                     plan.end,
                     spec.timeline.as_ref(),
                 ),
-            ),
+            )
+            .of_cameras(spec.timeline.as_ref()),
             sampler: Sampler::new(spec.model.clone(), plan.drawn_as.seed(spec.seed)),
             in_flight: VecDeque::with_capacity(spec.depth * spec.batch.size),
             batches: VecDeque::with_capacity(spec.depth),

@@ -65,6 +65,7 @@ def main(run, folder):
                     "skew_ns": optional(m.skew_ns),
                     "batch_first": str(m.batch_first) if m.batch_items else "",
                     "batch_items": str(m.batch_items) if m.batch_items else "",
+                    "camera": "" if m.camera == 255 else str(m.camera),
                     "age_ns": "" if m.captured_ns < 0 else str(m.finished_ns - m.captured_ns),
                 }
                 row.update({f"{stage}_ns": optional(getattr(m, f"{stage}_ns")) for stage in STAGES})

@@ -175,6 +175,7 @@ pub(crate) fn frame(tenant: u16, n: u64) -> FrameRecord {
             items: 4,
         }),
         skew: (tenant == 1).then_some(Nanos(20_000_000)),
+        camera: (tenant == 0).then_some((n % 3) as u8),
     }
 }
 

@@ -90,6 +90,7 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                 "batch_items": r.batch.map_or(0, |batch| batch.items),
                 "synchronise_ns": synchronise,
                 "skew_ns": ns(r.skew),
+                "camera": r.camera.unwrap_or(255),
             });
             merge(&mut fields, number);
             (format!("/jetlag/{}/{what}", tenant(r.tenant)), r.finished, fields)

@@ -27,6 +27,7 @@ fn the_records_of_all_versions_stay_readable() {
         ("v1.12.mcap", 12),
         ("v1.13.mcap", 13),
         ("v1.14.mcap", 14),
+        ("v1.15.mcap", 15),
     ] {
         let mut reader = RunReader::open(&Path::new(RECORDS).join(name)).unwrap();
         assert_eq!(reader.manifest().name(), "made", "{name}");
@@ -62,6 +63,7 @@ fn the_records_of_all_versions_stay_readable() {
             before_1_12(event, minor);
             before_1_13(event, minor);
             before_1_14(event, minor);
+            before_1_15(event, minor);
         }
         assert_eq!(got, wanted, "{name}");
         assert_eq!(reader.completeness(), Completeness::Whole, "{name}");
@@ -124,6 +126,15 @@ fn before_1_14(event: &mut Event, minor: u32) {
     }
 }
 
+/// Version 1.14 did not tell whose image a frame is.
+fn before_1_15(event: &mut Event, minor: u32) {
+    if let Event::Frame(frame) = event
+        && minor < 15
+    {
+        frame.camera = None;
+    }
+}
+
 fn of_other_phases(event: &Event) -> bool {
     match event {
         Event::PhaseSpec(_) => true,
@@ -157,6 +168,7 @@ fn a_record_without_a_scenario_has_a_name_and_what_the_application_said() {
             before_1_12(event, minor);
             before_1_13(event, minor);
             before_1_14(event, minor);
+            before_1_15(event, minor);
         });
         assert_eq!(got, wanted);
         assert_eq!(reader.completeness(), Completeness::Whole);

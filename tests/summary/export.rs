@@ -157,7 +157,7 @@ fn tables_say_what_the_run_file_says_and_pythons_csv_reads_them() {
         .find(|line| line.contains(",dropped,"))
         .expect("a drop");
     assert!(dropped.contains(",dropped,123,,"), "no content: {dropped}");
-    assert_eq!(frames.matches(",130,3\r\n").count(), 3, "three in one inference");
+    assert_eq!(frames.matches(",130,3,\r\n").count(), 3, "three in one inference");
     assert!(frames.contains("\"lidar, \"\"front\"\" | left\",together,"));
     let telemetry = read("telemetry.csv");
     assert!(

@@ -106,6 +106,9 @@ pub struct FrameRecord {
     /// How far apart the captures of a set of several sensors lie, in the recording's time; `None` for a frame of one sensor, and in
     /// files before version 1.12.
     pub skew: Option<Nanos>,
+    /// Of a source of several cameras, whose image it is: the position in its list. `None` for a source of one sensor or of sets, and
+    /// in files before version 1.15.
+    pub camera: Option<u8>,
 }
 
 /// A frame's part in an inference of several frames. All of them have the stages of that inference.
@@ -164,6 +167,7 @@ impl FrameRecord {
             captured: None,
             batch: None,
             skew: None,
+            camera: None,
         }
     }
 

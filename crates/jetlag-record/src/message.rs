@@ -18,6 +18,8 @@ use crate::{
 
 /// "Not measured" in a field of whole nanoseconds.
 const NOT_MEASURED: i64 = -1;
+/// A frame of one sensor, or of a camera that is not known.
+const NO_CAMERA: u8 = u8::MAX;
 /// No batch, or no count of items.
 const NONE: i64 = -1;
 
@@ -64,6 +66,7 @@ pub(super) fn encode_frame(out: &mut Vec<u8>, unix_ns: u64, r: &FrameRecord) {
     e.u32(r.batch.map_or(0, |batch| batch.items));
     e.i64(optional(synchronise));
     e.i64(optional(r.skew));
+    e.u8(r.camera.unwrap_or(NO_CAMERA));
 }
 
 #[inline]
@@ -106,6 +109,7 @@ fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
         captured: None,
         batch: None,
         skew: None,
+        camera: None,
     };
     read_number(&mut d, &mut record.phase)?;
     // Before version 1.5 a message ends here.
@@ -126,6 +130,10 @@ fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
     if !d.at_end() {
         record.stages[Stage::Synchronise as usize] = read_optional(&mut d)?;
         record.skew = read_optional(&mut d)?;
+    }
+    // And before version 1.15 here.
+    if !d.at_end() {
+        record.camera = Some(d.u8()?).filter(|camera| *camera != NO_CAMERA);
     }
     Ok(record)
 }

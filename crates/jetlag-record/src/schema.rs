@@ -9,7 +9,7 @@ pub const SCHEMA_MAJOR: u32 = 1;
 /// minor version is the same for both.
 pub const SCHEMA_MAJOR_WITHOUT_SCENARIO: u32 = 2;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 14;
+pub const SCHEMA_MINOR: u32 = 15;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";
@@ -103,6 +103,7 @@ impl MessageKind {
                 include_str!("msg/Captured.dep"),
                 include_str!("msg/Batch.dep"),
                 include_str!("msg/Set.dep"),
+                include_str!("msg/Camera.dep"),
                 include_str!("msg/Time.dep")
             ),
             MessageKind::Detections => concat!(
@@ -125,6 +126,7 @@ impl MessageKind {
                 include_str!("msg/Captured.dep"),
                 include_str!("msg/Batch.dep"),
                 include_str!("msg/Set.dep"),
+                include_str!("msg/Camera.dep"),
                 include_str!("msg/Time.dep")
             ),
             MessageKind::OtherPhase => concat!(

@@ -323,6 +323,7 @@ mod tests {
             captured: submission.map(|_| Stamp(13)),
             batch: submission.map(|_| BatchPart { first: 1, items: 2 }),
             skew: submission.map(|_| Nanos(16)),
+            camera: submission.map(|_| 3),
         })
     }
 

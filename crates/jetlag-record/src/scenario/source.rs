@@ -131,6 +131,16 @@ impl SourceSpec {
         matches!(self, SourceSpec::Camera(_))
     }
 
+    /// What its recording calls the sensor, where it has a name for it.
+    pub fn sensor_name(&self) -> Option<String> {
+        match self {
+            SourceSpec::NuScenes(of) => Some(of.sensor.clone()),
+            SourceSpec::Bag(of) => Some(of.topic.clone()),
+            SourceSpec::Kitti(of) if of.sensor == Sensor::Camera => Some(format!("image_{:02}", of.camera)),
+            _ => None,
+        }
+    }
+
     /// The sensor whose frames a frame is recorded as: the LiDAR of a set, and otherwise the source itself.
     pub fn recorded_as(&self) -> &SourceSpec {
         match self {

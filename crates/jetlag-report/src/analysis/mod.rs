@@ -20,6 +20,7 @@ mod autocorrelation;
 mod binomial;
 mod blocks;
 mod budget;
+mod cameras;
 mod changepoint;
 mod clocks;
 mod code;

@@ -1,5 +1,6 @@
 //! Collects one tenant's frames (and nodes, where they were timed) and computes its part of the summary.
 
+use super::cameras::ByCamera;
 use super::input_effect::{self, Fed};
 use super::nodes;
 use super::plot::{self, Drawn, Slices};
@@ -40,13 +41,14 @@ pub(super) struct Gathered {
     together: Option<PhaseRecord>,
     lost_elsewhere: u64,
     nodes: Vec<NodeRecord>,
-    /// Response, service, lateness, the stages, submission, age, size and index of the input, and skew, in this order.
+    /// Response, service, lateness, the stages, submission, age, size and index of the input, skew and camera, in this order.
     timeline: Timeline<TIMED>,
     alone_timeline: Timeline<1>,
     misses: Misses,
     waterfall: waterfall::WaterfallSeries,
     submission: submission::SubmissionSeries,
     slices: Slices,
+    cameras: ByCamera,
 }
 
 /// What is compared between phases.
@@ -69,8 +71,9 @@ const AGE: usize = 13;
 const SIZE: usize = 14;
 const CONTENT: usize = 15;
 const SKEW: usize = 16;
+const CAMERA: usize = 17;
 /// How many these are.
-const TIMED: usize = 17;
+const TIMED: usize = 18;
 
 /// One tenant while the summary is computed.
 pub(super) struct Measured<'a> {
@@ -179,6 +182,7 @@ impl Gathered {
         self.late_releases += u64::from(frame.lateness > late_after);
         self.lateness.push(frame.lateness, exact);
         self.timeline.push(frame.sequence, frame.released, || kept(frame));
+        let of_camera = self.cameras.push(frame, exact);
         if frame.outcome != Outcome::Completed {
             return 1;
         }
@@ -186,7 +190,7 @@ impl Gathered {
         self.response.push(frame.response(), exact);
         self.service.push(frame.service(), exact);
         self.waterfall.push(frame, exact);
-        let mut kept = 3 + waterfall::KEPT + self.submission.push(frame, exact);
+        let mut kept = 3 + waterfall::KEPT + of_camera + self.submission.push(frame, exact);
         if let Some(age) = frame.age() {
             self.age.push(age, exact);
             kept += 1;
@@ -299,6 +303,9 @@ impl Gathered {
             ..
         } = self.frames;
         let sets = synchronised(self.incomplete, offered, seconds, self.skew, &in_order(SKEW));
+        let in_time = self.timeline.rows();
+        let in_time = in_time.map(|values| (values[CAMERA], values[RESPONSE], values[AGE]));
+        let cameras = self.cameras.finish(&scenario.source, in_time);
         let summary = TenantSummary {
             name: scenario.name.clone(),
             backend: manifest.backend.clone(),
@@ -337,6 +344,7 @@ impl Gathered {
             submitting,
             sampled: self.together.and_then(|phase| phase.sampled),
             synchronised: sets,
+            cameras,
             input_effect,
             batch: manifest.batch,
             throughput_items: manifest
@@ -406,6 +414,7 @@ fn kept(frame: &FrameRecord) -> [Option<i64>; TIMED] {
         values[SIZE] = (frame.input_size > 0).then(|| frame.input_size.into());
         values[CONTENT] = i64::try_from(frame.source_index).ok();
         values[SKEW] = frame.skew.map(|skew| skew.0);
+        values[CAMERA] = frame.camera.map(i64::from);
     }
     values
 }

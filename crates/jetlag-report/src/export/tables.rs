@@ -110,6 +110,7 @@ pub const TABLES: [Table; 7] = [
             maybe("skew_ns", ValueKind::Int),
             maybe("batch_first", ValueKind::Count),
             maybe("batch_items", ValueKind::Count),
+            maybe("camera", ValueKind::Count),
         ],
     },
     Table {
@@ -457,6 +458,7 @@ fn frame<'a>(frame: &'a FrameRecord, tenant: &'a str) -> Vec<Cell<'a>> {
         if_known(frame.skew, ns),
         if_known(frame.batch, |batch| Cell::Count(batch.first)),
         if_known(frame.batch, |batch| Cell::Count(batch.items.into())),
+        if_known(frame.camera, |camera| Cell::Count(camera.into())),
     ]);
     row
 }

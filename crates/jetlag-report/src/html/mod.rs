@@ -3,6 +3,7 @@
 //! The markup is in `templates/`, which askama checks when jetlag is built; `charts` draws the charts. Figures and
 //! texts are the summary's, rounded as on the terminal.
 
+mod cameras;
 mod charts;
 mod comparison;
 #[allow(unreachable_pub, reason = "the macro makes more of a filter, which is public")]
@@ -165,6 +166,7 @@ fn view_of(number: usize, run: &Reported, shown: Option<&Pictures>, of: usize) -
         tenants::cards(summary, &id),
         tenants::spread(summary, &id),
         tenants::stages(summary, &id),
+        cameras::section(summary, &id),
         input_effect::section(summary, &id),
         tenants::slowest(summary, &id),
         shown.and_then(|shown| pictures::section(shown, &id)),

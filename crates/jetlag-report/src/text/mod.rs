@@ -4,6 +4,7 @@
 //! Each section is a function from the summary to text, and is left out where it has nothing to say.
 
 pub(crate) mod answer;
+pub(crate) mod cameras;
 pub mod counters;
 pub mod critical;
 mod duty;
@@ -46,6 +47,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         plots::spread(summary, style),
         frames(summary, style),
         waterfall::section(summary, style),
+        cameras::section(summary, style),
         input_effect::section(summary, style),
         nodes::section(summary, style),
         slowdown(summary, style),

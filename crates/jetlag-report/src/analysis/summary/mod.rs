@@ -41,7 +41,8 @@ pub use predictability::{
 pub use stats::{Intervals, NeededFrames, Slowdown, SlowdownIntervals, SlowdownNeeds, Stats};
 pub use submission::{Shares, Submitting};
 pub use tenant::{
-    FrameCounts, NodeResponse, NodeSummary, NodeTime, OperatorSummary, Synchronised, TenantSummary,
+    CameraFrames, Cameras, FrameCounts, NodeResponse, NodeSummary, NodeTime, OperatorSummary, Synchronised,
+    TenantSummary,
 };
 
 pub use waterfall::{Part, Waterfall};

@@ -86,6 +86,9 @@ pub struct TenantSummary {
     /// What became of sets of sensors; absent where frames are of one sensor each.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub synchronised: Option<Synchronised>,
+    /// Its frames by camera, of a source of several; absent for any other.
+    #[serde(skip_serializing_if = "Cameras::is_one")]
+    pub cameras: Cameras,
     /// How its times go with the size of its input; `None` where no size is recorded.
     pub input_effect: Option<InputEffect>,
     /// Items of a frame, of a bare network with a batch; absent for others.
@@ -100,6 +103,47 @@ pub struct TenantSummary {
     /// The memory that it took, and the peaks while it ran; absent where the run file does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemorySummary>,
+}
+
+/// The frames of a source of several cameras, whose images come one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Cameras {
+    /// Frames are of one sensor, or sets.
+    #[default]
+    One,
+    /// There are several, and the run file does not say whose each frame is, as those before version 1.15; null in JSON.
+    Unknown,
+    /// Each camera that has frames, in the order of the source's list.
+    Known(Vec<CameraFrames>),
+}
+
+impl Cameras {
+    /// Whether there is nothing to tell apart.
+    pub fn is_one(&self) -> bool {
+        *self == Cameras::One
+    }
+}
+
+/// The frames of one of several cameras.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CameraFrames {
+    /// Its position in the source's list, from 0.
+    pub camera: u8,
+    /// What the recording calls it; `None` where nobody knows.
+    pub name: Option<String>,
+    /// Released in the measured window, as the tenant's are counted.
+    pub offered: u64,
+    /// Ended with a result.
+    pub completed: u64,
+    /// Given up under overload.
+    pub dropped: u64,
+    /// Promise broken.
+    pub missed: u64,
+    /// finished − released, of completed frames.
+    pub response_ms: Stats,
+    /// finished − captured, of completed frames; `None` where the releases do not follow a recording's time.
+    pub age_ms: Option<Stats>,
 }
 
 /// Frames that are sets of several sensors.
