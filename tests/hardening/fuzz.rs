@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::campaign::{Campaign, Random};
-use super::inputs::INPUTS;
+use super::inputs::{INPUTS, decoded};
 
 fn corpus(name: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus")).join(name);
@@ -64,4 +64,14 @@ fn inputs() {
             campaign.seeds()
         );
     }
+}
+
+/// Else the fuzzer begins with nothing that gets past the spec.
+#[test]
+fn each_head_of_the_corpus_reads_its_outputs() {
+    let corpus = corpus("heads");
+    assert!(corpus.len() >= 16);
+    let unread = corpus.iter().filter(|bytes| !decoded(bytes));
+    let unread: Vec<_> = unread.map(|bytes| String::from_utf8_lossy(bytes)).collect();
+    assert!(unread.is_empty(), "{unread:?}");
 }

@@ -4,18 +4,25 @@
 use std::path::Path;
 
 use jetlag::analysis::{Summarizer, cvcuda, trtexec};
+use jetlag::backend::NetworkSource;
+use jetlag::detector::Carry;
+use jetlag::detector::spec::{self, DetectorSpec};
 use jetlag::record::{RunReader, wire};
 use jetlag::source::images::decode_image_of;
-use jetlag::source::{Frame, Image, Source, points};
+use jetlag::source::{Content, Frame, Image, Source, points};
+use jetlag::tensor::{ElementType, HostTensor, Shape, TensorSet};
 
 type Read = fn(&[u8]);
 
 /// By name: what reads them.
-pub(crate) const INPUTS: [(&str, Read); 16] = [
+pub(crate) const INPUTS: [(&str, Read); 19] = [
     ("run_file", run_file),
     ("messages", messages),
     ("scenario", scenario),
-    ("spec", spec),
+    ("spec", specs),
+    ("heads", heads),
+    ("coco", coco_annotations),
+    ("kitti", kitti_labels),
     ("onnx", onnx),
     ("plan_manifest", plan_manifest),
     ("tegrastats", tegrastats),
@@ -90,11 +97,153 @@ fn scenario(bytes: &[u8]) {
     );
 }
 
-fn spec(bytes: &[u8]) {
+fn specs(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    let _ = jetlag::detector::spec::from_str(text, "x.ron", Path::new("/nowhere"), &|_| None);
+    let _ = spec::from_str(text, "x.ron", Path::new("/nowhere"), &|_| None);
+}
+
+/// Outputs of a detector's network: a spec, then a line for each output (`out f32 1x12x6`), each behind a zero; the rest is what the
+/// outputs hold, again and again.
+fn heads(bytes: &[u8]) {
+    let _ = decoded(bytes);
+}
+
+/// Whether the spec is one, and its head reads the outputs.
+pub(crate) fn decoded(bytes: &[u8]) -> bool {
+    let mut parts = bytes.splitn(3, |byte| *byte == 0);
+    let text = |part: Option<&'_ [u8]>| {
+        std::str::from_utf8(part.unwrap_or_default())
+            .unwrap_or("")
+            .to_owned()
+    };
+    let (written, outputs) = (text(parts.next()), text(parts.next()));
+    let values = parts.next().unwrap_or_default();
+    let Ok(spec) = spec::read(&written, "x.ron") else {
+        return false;
+    };
+    // A spec may ask for gigabytes; what it gets is not what is looked for here.
+    const MOST: usize = 1 << 16;
+    let is_small = match &spec {
+        DetectorSpec::Camera(of) => of.input.width * of.input.height <= MOST,
+        DetectorSpec::Lidar(of) => {
+            let [across, down] = of.grid().cells.map(|cells| cells as usize);
+            let points = of.max_pillars as usize * of.max_points as usize;
+            across * down <= MOST && points <= MOST && of.cameras.is_none()
+        }
+        DetectorSpec::Network(_) => false,
+    };
+    let network = |name: &str| {
+        (!name.is_empty()).then(|| NetworkSource::Embedded {
+            name: "network",
+            bytes: std::sync::Arc::from([]),
+        })
+    };
+    let made = is_small.then(|| spec::from_str(&written, "x.ron", Path::new("/nowhere"), &network));
+    let Some(Ok(mut detector)) = made else {
+        return false;
+    };
+    let mut tensors = TensorSet::default();
+    for tensor in outputs
+        .lines()
+        .take(16)
+        .filter_map(|line| output(line, values, MOST))
+    {
+        tensors.push(tensor);
+    }
+    let mut carry = Carry::default();
+    let mut inputs = TensorSet::default();
+    for of in &detector.program.host_tensors {
+        if of.max_shape.len() <= 3 * MOST {
+            inputs.push(HostTensor::zeroed(of.name.clone(), of.element, of.max_shape));
+        }
+    }
+    let side = |at: usize| 1 + usize::from(values.get(at).copied().unwrap_or(7));
+    let (width, height) = (side(0), side(1));
+    let frame = Frame {
+        content: Content::Image(Image {
+            width,
+            height,
+            rgb: vec![99; width * height * 3],
+        }),
+        ..Frame::default()
+    };
+    let _ = detector.preprocess.run(&frame, &mut inputs, &mut carry);
+    let mut found = Vec::new();
+    let is_read = detector.postprocess.run(&tensors, &carry, &mut found).is_ok();
+    assert!(
+        !is_read
+            || found
+                .iter()
+                .all(|of| usize::from(of.class) < detector.classes.len())
+    );
+    is_read
+}
+
+/// An output as a line says it, of so many elements at most, filled with these bytes.
+fn output(line: &str, values: &[u8], most: usize) -> Option<HostTensor> {
+    let mut words = line.split_whitespace();
+    let (name, element, dims) = (words.next()?, words.next()?, words.next()?);
+    let element = match element {
+        "f32" => ElementType::F32,
+        "f16" => ElementType::F16,
+        "i32" => ElementType::I32,
+        "i64" => ElementType::I64,
+        _ => ElementType::U8,
+    };
+    let dims: Option<Vec<usize>> = dims.split('x').map(|extent| extent.parse().ok()).collect();
+    let shape = Shape::new(&dims?)?;
+    if shape.len() > most {
+        return None;
+    }
+    let mut tensor = HostTensor::zeroed(name, element, shape);
+    let all = values.iter().cycle();
+    for (byte, value) in tensor.bytes_mut().iter_mut().zip(all) {
+        *byte = *value;
+    }
+    Some(tensor)
+}
+
+/// What COCO's datasets say of their images, scored as if all of it had been found.
+fn coco_annotations(bytes: &[u8]) {
+    use jetlag_score::coco::{Annotations, Coco, Found, Image};
+    use jetlag_score::report::{Mode, Scores};
+    let Ok(read) = Annotations::read(bytes) else {
+        return;
+    };
+    let found = |truth: &jetlag_score::coco::Truth| Found {
+        class: truth.class,
+        bbox: truth.bbox,
+        score: truth.area,
+    };
+    let images: Vec<Image> = read
+        .truths
+        .into_values()
+        .map(|truths| Image {
+            found: truths.iter().map(found).collect(),
+            truths,
+        })
+        .collect();
+    let names: Vec<String> = read.categories.into_iter().map(|(_, name)| name).collect();
+    if let Ok(coco) = Coco::new(&names, &images) {
+        let _ = Scores::plain(&coco, Mode::Still).to_text();
+    }
+}
+
+/// A frame's labels and its calibration, with a zero between them.
+fn kitti_labels(bytes: &[u8]) {
+    let mut parts = bytes.splitn(2, |byte| *byte == 0);
+    let paths = ["label.txt", "calib.txt"].map(|name| folder().join(name));
+    for path in &paths {
+        std::fs::write(path, parts.next().unwrap_or_default()).expect("a file");
+    }
+    let Ok(labels) = jetlag::source::kitti::read_labels(&paths[0], &paths[1]) else {
+        return;
+    };
+    for label in labels {
+        let _ = label.counts_for_camera();
+    }
 }
 
 fn onnx(bytes: &[u8]) {

@@ -1,11 +1,9 @@
 //! Answers on images with COCO's annotations (`instances_….json`), scored by its rules.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jetlag_score::classes::ClassMap;
-use jetlag_score::coco::{Coco, Found, Image, Truth};
-use serde::Deserialize;
+use jetlag_score::coco::{self, Coco, Found, Image};
 
 use super::answers::{Answer, Answers};
 use crate::commands::outcome::WrongUse;
@@ -15,44 +13,10 @@ use crate::scenario::SourceSpec;
 /// The largest file of annotations that is read: COCO's own has 450 MB.
 const LARGEST: u64 = 2 << 30;
 
-#[derive(Deserialize)]
-struct File {
-    images: Vec<ImageRow>,
-    #[serde(default)]
-    annotations: Vec<AnnotationRow>,
-    categories: Vec<CategoryRow>,
-}
-
-#[derive(Deserialize)]
-struct ImageRow {
-    id: u64,
-    file_name: String,
-}
-
-#[derive(Deserialize)]
-struct AnnotationRow {
-    image_id: u64,
-    category_id: u64,
-    bbox: [f64; 4],
-    area: Option<f64>,
-    #[serde(default)]
-    iscrowd: u8,
-}
-
-#[derive(Deserialize)]
-struct CategoryRow {
-    id: u64,
-    name: String,
-}
-
 /// Annotations, and the images that a source has.
 pub(super) struct Annotations {
     file: PathBuf,
-    /// The category's number of each class, and its name.
-    categories: Vec<(u64, String)>,
-    /// By the image's file name, its number.
-    images: BTreeMap<String, u64>,
-    truths: BTreeMap<u64, Vec<Truth>>,
+    read: coco::Annotations,
     /// Of each frame, its file's name.
     files: Vec<String>,
 }
@@ -80,30 +44,7 @@ pub(super) fn read(source: &SourceSpec, file: &Path) -> anyhow::Result<Annotatio
         .into());
     }
     let bytes = std::fs::read(file).map_err(|error| refused(error.to_string()))?;
-    let rows: File = serde_json::from_slice(&bytes)
-        .map_err(|error| refused(format!("no COCO annotations with images and categories: {error}")))?;
-    let categories: Vec<(u64, String)> = rows
-        .categories
-        .into_iter()
-        .map(|row| (row.id, row.name))
-        .collect();
-    let mut truths: BTreeMap<u64, Vec<Truth>> = BTreeMap::new();
-    for row in rows.annotations {
-        let Some(class) = categories.iter().position(|(id, _)| *id == row.category_id) else {
-            return Err(refused(format!(
-                "an annotation of image {} has category {}, which `categories` does not list",
-                row.image_id, row.category_id
-            ))
-            .into());
-        };
-        let [_, _, width, height] = row.bbox;
-        truths.entry(row.image_id).or_default().push(Truth {
-            class,
-            bbox: row.bbox,
-            area: row.area.unwrap_or(width * height),
-            crowd: row.iscrowd != 0,
-        });
-    }
+    let read = coco::Annotations::read(&bytes).map_err(|error| refused(error.to_string()))?;
     let folder = crate::source::images::open(path, false, crate::scenario::MAX_MEGAPIXELS)
         .map_err(WrongUse::because)?;
     let name = |file: &PathBuf| {
@@ -114,13 +55,7 @@ pub(super) fn read(source: &SourceSpec, file: &Path) -> anyhow::Result<Annotatio
     };
     Ok(Annotations {
         file: file.to_owned(),
-        categories,
-        images: rows
-            .images
-            .into_iter()
-            .map(|row| (row.file_name, row.id))
-            .collect(),
-        truths,
+        read,
         files: folder.files().iter().map(name).collect(),
     })
 }
@@ -128,23 +63,21 @@ pub(super) fn read(source: &SourceSpec, file: &Path) -> anyhow::Result<Annotatio
 impl Annotations {
     /// A detector's classes among the categories.
     pub(super) fn class_map(&self, classes: &[String]) -> ClassMap {
-        let names: Vec<String> = self.categories.iter().map(|(_, name)| name.clone()).collect();
-        ClassMap::by_name(classes, &names)
+        ClassMap::by_name(classes, &self.read.names())
     }
 
     /// The answers of these frames, matched by COCO's rules.
     pub(super) fn score(&self, answers: &Answers, taken: &[&Answer]) -> anyhow::Result<Coco> {
         let map = self.class_map(&answers.classes);
-        let names: Vec<String> = self.categories.iter().map(|(_, name)| name.clone()).collect();
         let mut images = Vec::with_capacity(taken.len());
         for answer in taken {
             let number = self.number(answer)?;
             images.push(Image {
-                truths: self.truths.get(&number).cloned().unwrap_or_default(),
+                truths: self.read.truths.get(&number).cloned().unwrap_or_default(),
                 found: found(answer, &map)?,
             });
         }
-        Ok(Coco::new(&names, &images)?)
+        Ok(Coco::new(&self.read.names(), &images)?)
     }
 
     /// The dataset's number of a frame's image.
@@ -161,7 +94,7 @@ impl Annotations {
                     self.files.len()
                 ))
             })?;
-        let number = self.images.get(name).copied();
+        let number = self.read.images.get(name).copied();
         Ok(number.ok_or_else(|| {
             WrongUse(format!(
                 "{}: no image is called {name}; are these the annotations of this folder?",
@@ -172,10 +105,10 @@ impl Annotations {
 
     /// What is labelled in an image, with the names of its classes.
     pub(super) fn truths_of(&self, number: u64) -> impl Iterator<Item = (&str, Box2d)> {
-        let truths = self.truths.get(&number).into_iter().flatten();
+        let truths = self.read.truths.get(&number).into_iter().flatten();
         truths.filter_map(|truth| {
             let [x, y, width, height] = truth.bbox;
-            let (_, name) = self.categories.get(truth.class)?;
+            let (_, name) = self.read.categories.get(truth.class)?;
             let [x1, y1, x2, y2] = [x, y, x + width, y + height].map(|side| side as f32);
             Some((name.as_str(), Box2d { x1, y1, x2, y2 }))
         })
@@ -183,7 +116,7 @@ impl Annotations {
 
     /// The categories' numbers, by class.
     pub(super) fn category_numbers(&self) -> Vec<u64> {
-        self.categories.iter().map(|(id, _)| *id).collect()
+        self.read.categories.iter().map(|(id, _)| *id).collect()
     }
 }
 

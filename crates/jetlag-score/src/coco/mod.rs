@@ -5,8 +5,9 @@
 //! 1e-9 (tests/suite/coco.rs). One thing differs on purpose: a class that nothing is labelled of has no precision (`None`),
 //! where pycocotools has −1; both leave it out of means.
 //!
-//! `matching` decides, image by image, which detections are right; `summary` makes figures of that.
+//! `annotations` reads the dataset's own file; `matching` decides, image by image, which detections are right; `summary` makes figures of that.
 
+mod annotations;
 mod matching;
 mod summary;
 
@@ -16,6 +17,7 @@ use crate::benchmark::{Benchmark, Counts, Figure};
 use crate::error::{ScoreError, Site, What, few_enough};
 use crate::iou::{self, Corners};
 
+pub use annotations::{Annotations, NotAnnotations};
 pub use summary::{ClassScores, Scores};
 
 /// Overlaps that count as found: 0.50, 0.55, … 0.95.
