@@ -1,8 +1,8 @@
 //! The frames of several cameras, camera by camera.
 
-use super::view::{Block, Section, Table, cell};
+use super::view::{Block, Section, Table, cell, words};
 use crate::analysis::summary::Summary;
-use crate::text::cameras::{called, figures, known, unit_of};
+use crate::text::cameras::{called, figures, known, unit_of, unknown};
 use crate::text::number::or_unknown;
 
 /// A table for each tenant of several cameras.
@@ -20,7 +20,7 @@ pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
         "#age p50",
         "#age p99",
     ];
-    let blocks: Vec<Block> = all()
+    let mut blocks: Vec<Block> = all()
         .map(|(tenant, cameras)| {
             let mut table = Table::new(tenant.name.clone(), &columns);
             for of in cameras {
@@ -38,6 +38,7 @@ pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
             Block::Table(table)
         })
         .collect();
+    blocks.extend(unknown(summary).map(|sentence| Block::Text(words(&sentence))));
     (!blocks.is_empty()).then(|| Section {
         id: format!("{prefix}-cameras"),
         title: "Each camera".into(),

@@ -47,14 +47,19 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         let note = format!("{}; response time from release to result", unit.name());
         text = heading("EACH CAMERA", &note, style) + &grid.render(style);
     }
-    for tenant in summary
-        .tenants
-        .iter()
-        .filter(|tenant| tenant.cameras == Cameras::Unknown)
-    {
-        text.push_str(&format!("{}: {UNKNOWN}\n", tenant.name));
+    for sentence in unknown(summary) {
+        text.push_str(&sentence);
+        text.push('\n');
     }
     text
+}
+
+/// A sentence for each tenant of several cameras whose frames do not say theirs.
+pub(crate) fn unknown(summary: &Summary) -> impl Iterator<Item = String> {
+    let tenants = summary.tenants.iter();
+    tenants
+        .filter(|tenant| tenant.cameras == Cameras::Unknown)
+        .map(|tenant| format!("{}: {UNKNOWN}", tenant.name))
 }
 
 /// A tenant's cameras, where frames say theirs.
