@@ -6,17 +6,20 @@
 //! - Memory is what is held at the peak; below a floor, which the start of a framework takes for itself, it cannot be seen, and
 //!   above a ceiling the board has no more. Hypotheses differ in what is kept beside the outputs.
 //! - Energy of a step is a sum of the same terms; mean power is one of its rates.
+//! - Inference is not a third of a training step: what it holds is freed, norms are folded away, and only outputs are padded. It has
+//!   hypotheses of its own: [`inference`].
 //! - Across power modes time and power have other hypotheses, of clocks: [`modes`].
 //!
 //! Each row counts by its relative error. The choices were made by leaving networks out ([`crate`]).
 
 mod fit;
+mod inference;
 mod modes;
 
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Target;
-use crate::features::{Device, Term, Terms};
+use crate::features::{Device, Stage, Term, Terms};
 
 pub(crate) use fit::{Point, fitted};
 use modes::Draw;
@@ -29,6 +32,13 @@ enum Column {
     Work(Term),
     Traffic(Term),
     Plain(Term),
+    /// Memory that is known to be held, byte for byte.
+    Held(Term),
+    /// All multiply-adds but those of depthwise layers.
+    Multiplied,
+    /// All that layers read and write, with weights; and with the patches of kernels.
+    Moved,
+    MovedAndPatches,
     /// A rate: this column's share of the nominal time.
     WorkRate,
     TrafficRate,
@@ -51,7 +61,12 @@ impl Column {
             Self::Launches(term) => terms.get(term) / device.cpu_ghz,
             Self::Work(term) => 2.0 * terms.get(term) / device.tflops,
             Self::Traffic(term) => 1.048_576 * terms.get(term) / device.gb_s,
-            Self::Plain(term) => terms.get(term),
+            Self::Plain(term) | Self::Held(term) => terms.get(term),
+            Self::Multiplied => 2.0 * (terms.work() - terms.get(Term::Depthwise)) / device.tflops,
+            Self::Moved => traffic_ms(terms, device),
+            Self::MovedAndPatches => {
+                traffic_ms(terms, device) + 1.048_576 * terms.get(Term::Patches) / device.gb_s
+            }
             Self::WorkRate => work_ms(terms, device) / nominal_ms(terms, device) * device.tflops,
             Self::TrafficRate => traffic_ms(terms, device) / nominal_ms(terms, device) * device.gb_s,
             Self::Drawn(draw) => rate(draw),
@@ -65,7 +80,7 @@ fn work_ms(terms: &Terms, device: &Device) -> f64 {
 }
 
 fn traffic_ms(terms: &Terms, device: &Device) -> f64 {
-    1.048_576 * (terms.get(Term::Written) + terms.get(Term::Read) + terms.get(Term::Weights)) / device.gb_s
+    1.048_576 * terms.traffic() / device.gb_s
 }
 
 /// Time at a board's peak, with ten microseconds for each launch.
@@ -108,17 +123,44 @@ pub(crate) enum Across {
     Modes,
 }
 
-/// The first hypothesis across modes; those before are across boards.
+/// Which hypotheses rows speak for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Training steps.
+    Training,
+    /// Inference.
+    Inference,
+    /// Either, in several power modes.
+    Modes,
+}
+
+impl Form {
+    const ALL: [Form; 3] = [Form::Training, Form::Inference, Form::Modes];
+
+    pub(crate) fn of(target: Target, stage: Stage, across: Across) -> Self {
+        match (across, stage) {
+            // A network has the same tensors in every mode.
+            (Across::Modes, _) if target != Target::Memory => Self::Modes,
+            (_, Stage::Training) => Self::Training,
+            (_, Stage::Inference) => Self::Inference,
+        }
+    }
+}
+
+/// The first hypothesis across modes, and the first of inference; those before are of training, across boards.
 const OF_MODES: usize = 3;
+const OF_INFERENCE: usize = 6;
 
 /// The hypotheses of a target.
-fn hypotheses(target: Target, across: Across) -> std::ops::Range<usize> {
-    match (target, across) {
-        // A network has the same tensors in every mode.
-        (Target::Memory, _) | (Target::Latency | Target::Energy, Across::Boards) => 0..3,
-        (Target::Power, Across::Boards) => 0..1,
-        (Target::Latency, Across::Modes) => OF_MODES..OF_MODES + 3,
-        (Target::Energy | Target::Power, Across::Modes) => OF_MODES..OF_MODES + 1,
+fn hypotheses(target: Target, form: Form) -> std::ops::Range<usize> {
+    match (target, form) {
+        (Target::Memory, Form::Training | Form::Modes) => 0..3,
+        (Target::Latency, Form::Training) | (Target::Energy, Form::Training | Form::Inference) => 0..3,
+        (Target::Power, Form::Training | Form::Inference) => 0..1,
+        (Target::Latency, Form::Modes) => OF_MODES..OF_MODES + 3,
+        (Target::Energy | Target::Power, Form::Modes) => OF_MODES..OF_MODES + 1,
+        (Target::Latency, Form::Inference) => OF_INFERENCE..OF_INFERENCE + inference::OF_TIME,
+        (Target::Memory, Form::Inference) => OF_INFERENCE..OF_INFERENCE + inference::OF_MEMORY,
     }
 }
 
@@ -136,6 +178,8 @@ fn parts(target: Target, hypothesis: usize) -> Parts {
         columns
     };
     match target {
+        Target::Latency if hypothesis >= OF_INFERENCE => inference::time(hypothesis - OF_INFERENCE),
+        Target::Memory if hypothesis >= OF_INFERENCE => inference::memory(hypothesis - OF_INFERENCE),
         Target::Latency if hypothesis >= OF_MODES => modes::latency(match hypothesis - OF_MODES {
             0 => Joined::Roofline,
             1 => Joined::Sum,
@@ -220,8 +264,8 @@ impl Base {
     pub(crate) fn is_sound(&self) -> bool {
         let parts = parts(self.target, self.hypothesis);
         let limits = || self.floor_value.into_iter().chain(self.ceiling);
-        let known = |across| hypotheses(self.target, across).contains(&self.hypothesis);
-        (known(Across::Boards) || known(Across::Modes))
+        let is_known = |form: Form| hypotheses(self.target, form).contains(&self.hypothesis);
+        Form::ALL.into_iter().any(is_known)
             && self
                 .time
                 .as_ref()
@@ -240,7 +284,7 @@ impl Base {
 
     /// Whether it is of rows that differ in their power modes.
     pub(crate) fn is_across_modes(&self) -> bool {
-        self.hypothesis >= OF_MODES
+        (OF_MODES..OF_INFERENCE).contains(&self.hypothesis)
     }
 
     pub(crate) fn ceiling(&self) -> Option<f64> {

@@ -21,6 +21,9 @@ pub enum LayerKind {
     Pool,
     /// Sums, products, activations, normalisation: as many values out as in.
     Elementwise,
+    /// A scale and an offset for each channel that do not change (batch normalisation): runtimes fold them into the weights of a
+    /// convolution before it.
+    BatchNorm,
     /// Moves values without arithmetic: concatenation, resize, transpose, slice.
     Move,
     /// Anything else, counted by its traffic.
@@ -91,6 +94,24 @@ impl Layer {
     /// Whether each group has a single channel on one side, so that there is no matrix to multiply.
     pub fn is_depthwise(&self) -> bool {
         self.groups > 1 && (self.in_channels == self.groups || self.out_channels == self.groups)
+    }
+
+    /// Whether it is of the kind whose output can take the place of its input.
+    pub(crate) fn is_in_place(&self) -> bool {
+        matches!(self.kind, LayerKind::Elementwise | LayerKind::BatchNorm)
+    }
+
+    /// Values of a channel that its kernel is laid over: those of the output, and those of the input of a transposed convolution, which
+    /// makes several outputs of each.
+    pub(crate) fn kernel_places(&self) -> f64 {
+        let area = |sides: [u32; 2]| f64::from(sides[0]) * f64::from(sides[1]);
+        let grows = self.stride.iter().any(|stride| *stride > 1)
+            && self.output[0] > self.input[0]
+            && self.output[1] > self.input[1];
+        match self.kind == LayerKind::Convolution && grows {
+            true => area(self.input),
+            false => area(self.output),
+        }
     }
 
     fn check(&self, index: usize) -> Result<(), LayerError> {

@@ -84,7 +84,6 @@ fn kind(operator: &str) -> LayerKind {
         | "Sqrt"
         | "Pow"
         | "Clip"
-        | "BatchNormalization"
         | "InstanceNormalization"
         | "LayerNormalization"
         | "GroupNormalization"
@@ -101,6 +100,7 @@ fn kind(operator: &str) -> LayerKind {
         | "QuantizeLinear"
         | "DequantizeLinear"
         | "Cast" => LayerKind::Elementwise,
+        "BatchNormalization" => LayerKind::BatchNorm,
         "Concat" | "Resize" | "Upsample" | "Transpose" | "Slice" | "Split" | "Pad" | "Gather" | "Expand"
         | "Tile" | "DepthToSpace" | "SpaceToDepth" => LayerKind::Move,
         _ => LayerKind::Other,

@@ -1,6 +1,6 @@
 //! Coefficients of a base, from rows.
 
-use super::{Across, Base, Column, Joined, hypotheses, norm, parts, step_ms};
+use super::{Base, Column, Form, Joined, hypotheses, norm, parts, step_ms};
 use crate::dataset::Target;
 use crate::features::{Device, Terms};
 use crate::nnls::nnls;
@@ -8,23 +8,26 @@ use crate::nnls::nnls;
 /// One row to fit: its terms, its board, its value.
 pub(crate) type Point<'a> = (&'a Terms, &'a Device, f64);
 
-/// How much worse than the best a hypothesis across modes may fit.
+/// How much worse than the best a hypothesis across modes, or of inference, may fit.
 const WORSE: f64 = 1.25;
+
+/// How much a byte that is known to be held counts as one, beside all rows together.
+const HELD: f64 = 0.3;
 
 /// Fits all hypotheses of a target; `time` is the base of what a step takes, for energy and power across modes.
 ///
-/// Across networks all are kept: which is best differs from network to network. Across modes of the same network it does not, and
-/// those that fit the rows worse are dropped; the best comes first.
+/// Of training steps, energy and power all are kept: which is best differs from network to network. Across modes of the same network it does
+/// not, nor what a runtime does in inference, and those that fit the rows worse are dropped; the best comes first.
 pub(crate) fn fitted(
     target: Target,
-    across: Across,
+    form: Form,
     points: &[Point<'_>],
     ceiling: Option<f64>,
     time: Option<&Base>,
 ) -> Vec<Base> {
-    let each = hypotheses(target, across).map(|hypothesis| fit(target, hypothesis, points, ceiling, time));
+    let each = hypotheses(target, form).map(|hypothesis| fit(target, hypothesis, points, ceiling, time));
     let mut all: Vec<Base> = each.collect();
-    if across == Across::Boards || all.len() == 1 || points.is_empty() {
+    if hypotheses(target, form).start == 0 || all.len() == 1 || points.is_empty() {
         return all;
     }
     let error = |base: &Base| -> f64 {
@@ -82,7 +85,9 @@ fn fit(
         }
         Joined::Clipped => {
             let values: Vec<f64> = points.iter().map(|point| point.2).collect();
-            (base.line, base.floor_value) = clipped(&line_rows, &values, ceiling);
+            let held = |column: &Column| matches!(column, Column::Held(_));
+            let held: Vec<bool> = parts.line.iter().map(held).collect();
+            (base.line, base.floor_value) = clipped(&line_rows, &held, &values, ceiling);
             base.ceiling = ceiling;
         }
     }
@@ -135,16 +140,25 @@ fn overlapping(floor: &[Vec<f64>], line: &[Vec<f64>], rest: &[Vec<f64>]) -> [Vec
 
 /// Rows on the floor and at the ceiling tell nothing of the line, so they are left aside when it is fitted. Which lie on the floor
 /// depends on the line and the floor: floors at several quantiles are tried, and the one with the least relative error stays.
-fn clipped(line: &[Vec<f64>], values: &[f64], ceiling: Option<f64>) -> (Vec<f64>, Option<f64>) {
+fn clipped(
+    line: &[Vec<f64>],
+    held: &[bool],
+    values: &[f64],
+    ceiling: Option<f64>,
+) -> (Vec<f64>, Option<f64>) {
     let below_ceiling = |value: f64| ceiling.is_none_or(|ceiling| value < 0.97 * ceiling);
     let solve = |free: &[bool]| {
-        let rows: Vec<Vec<f64>> = line
+        let mut rows: Vec<Vec<f64>> = line
             .iter()
             .zip(free)
             .filter(|(_, free)| **free)
             .map(|(row, _)| row.clone())
             .collect();
-        nnls(&rows, &vec![1.0; rows.len()])
+        let mut wanted = vec![1.0; rows.len()];
+        let bytes = towards_one(&rows, held);
+        wanted.extend(bytes.iter().map(|row| row.iter().sum::<f64>()));
+        rows.extend(bytes);
+        nnls(&rows, &wanted)
     };
     let said = |x: &[f64]| -> Vec<f64> {
         let product =
@@ -200,6 +214,18 @@ fn clipped(line: &[Vec<f64>], values: &[f64], ceiling: Option<f64>) -> (Vec<f64>
         }
     }
     (best.1, best.2)
+}
+
+/// Rows that say that columns of held bytes have the coefficient 1, each as heavily as the column is in all rows.
+fn towards_one(rows: &[Vec<f64>], held: &[bool]) -> Vec<Vec<f64>> {
+    let row = |at: usize| {
+        let length: f64 = rows.iter().map(|row| row[at] * row[at]).sum();
+        let mut own = vec![0.0; held.len()];
+        own[at] = libm::sqrt(HELD * length);
+        own
+    };
+    let columns = held.iter().enumerate().filter(|(_, held)| **held);
+    columns.map(|(at, _)| row(at)).collect()
 }
 
 fn quantile(values: &[f64], part: f64) -> f64 {

@@ -229,12 +229,13 @@ fn layer_kind(table: &Table, line: &Line, place: usize) -> Result<LayerKind, Dat
         "linear" => Ok(LayerKind::Linear),
         "pool" => Ok(LayerKind::Pool),
         "elementwise" => Ok(LayerKind::Elementwise),
+        "batch-norm" => Ok(LayerKind::BatchNorm),
         "move" => Ok(LayerKind::Move),
         "other" => Ok(LayerKind::Other),
         _ => Err(table.wrong(
             line,
             place,
-            "convolution, linear, pool, elementwise, move or other",
+            "convolution, linear, pool, elementwise, batch-norm, move or other",
         )),
     }
 }

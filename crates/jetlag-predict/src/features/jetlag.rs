@@ -4,6 +4,7 @@
 //! Work is counted in multiply-adds, also as padded to tiles: matrix multiplies of 33 channels cost what 64 do where a kernel
 //! computes tiles of 32. Depthwise layers multiply no matrices; their cost is their traffic.
 
+use super::schedule::{folded, peak_blocks};
 use super::{Device, peak_live_values};
 use crate::layers::{Layer, LayerKind, LayerTable};
 
@@ -40,6 +41,11 @@ pub const TERM_NAMES: [&str; Term::COUNT] = [
     "largest_patches_mib",
     "largest_tensor_mib",
     "live_peak_mib",
+    "patches_mib",
+    "weights_held_mib",
+    "largest_kernel_mib",
+    "blocks_mib",
+    "ends_mib",
 ];
 
 /// One of the terms; the place in [`Terms`].
@@ -73,10 +79,20 @@ pub(crate) enum Term {
     LargestPatches,
     LargestTensor,
     LivePeak,
+    /// What convolutions' kernels see, laid out as matrices.
+    Patches,
+    /// Weights, and the copies that are made where a norm is folded into them.
+    WeightsHeld,
+    /// Weights of the convolution that has most.
+    LargestKernel,
+    /// Blocks of an allocator that reuses them whole.
+    Blocks,
+    /// The network's inputs and outputs.
+    Ends,
 }
 
 impl Term {
-    pub(crate) const COUNT: usize = 27;
+    pub(crate) const COUNT: usize = 32;
 }
 
 /// The terms of a network for one batch: [`TERM_NAMES`].
@@ -91,6 +107,11 @@ impl Terms {
     /// All multiply-adds, 10⁹.
     pub(crate) fn work(&self) -> f64 {
         self.get(Term::Pointwise) + self.get(Term::Spatial) + self.get(Term::Depthwise)
+    }
+
+    /// What every layer reads and writes, weights too, MiB.
+    pub(crate) fn traffic(&self) -> f64 {
+        self.get(Term::Read) + self.get(Term::Written) + self.get(Term::Weights)
     }
 }
 
@@ -123,6 +144,11 @@ impl TermsOfOne {
             terms.add(layer);
         }
         terms.each[Term::LivePeak as usize] = 4.0 * peak_live_values(table) / MIB;
+        let blocks = peak_blocks(table);
+        terms.each[Term::Blocks as usize] = 4.0 * blocks.values / MIB;
+        terms.each[Term::Ends as usize] = 4.0 * blocks.ends / MIB;
+        let copied: f64 = folded(table).into_iter().map(weights).sum();
+        terms.fixed[Term::WeightsHeld as usize] = terms.fixed[Term::Weights as usize] + 4.0 * copied / MIB;
         terms
     }
 
@@ -153,9 +179,13 @@ impl TermsOfOne {
         self.fixed[Term::Layers as usize] += 1.0;
         each[Term::WrittenTile32 as usize] += written * padded(d, 32.0) / d;
         let kernel = f64::from(layer.kernel[0]) * f64::from(layer.kernel[1]);
-        let seen = c / g;
-        self.fixed[Term::Weights as usize] += 4.0 * d * seen * kernel / MIB;
-        let work = d * seen * kernel * out_area / 1e9;
+        let own = 4.0 * weights(layer) / MIB;
+        self.fixed[Term::Weights as usize] += own;
+        if layer.kind == LayerKind::Convolution {
+            let largest = &mut self.fixed[Term::LargestKernel as usize];
+            *largest = largest.max(own);
+        }
+        let work = d * (c / g) * kernel * layer.kernel_places() / 1e9;
         if layer.is_depthwise() {
             each[Term::Depthwise as usize] += work;
             each[Term::WrittenDepthwise as usize] += written;
@@ -181,8 +211,11 @@ impl TermsOfOne {
     fn spatial(&mut self, layer: &Layer, kernel: f64) {
         let [c, d, g] = [layer.in_channels, layer.out_channels, layer.groups].map(f64::from);
         let out_area = f64::from(layer.output[0]) * f64::from(layer.output[1]);
-        let patches = &mut self.each[Term::LargestPatches as usize];
-        *patches = patches.max(4.0 * out_area * kernel * c / MIB);
+        let largest = &mut self.each[Term::LargestPatches as usize];
+        *largest = largest.max(4.0 * out_area * kernel * c / MIB);
+        if !layer.is_depthwise() {
+            self.each[Term::Patches as usize] += 4.0 * layer.kernel_places() * kernel * c / MIB;
+        }
         // Grouped layers too, as perf4sight counts them: that libraries keep scratch for them is what left-out networks show.
         let is_winograd =
             layer.kernel == [3, 3] && layer.stride == [1, 1] && layer.kind == LayerKind::Convolution;
@@ -200,6 +233,19 @@ impl TermsOfOne {
             (self.each[largest], self.fixed[largest]) = (each, fixed);
         }
     }
+}
+
+/// How many weights a layer has.
+fn weights(layer: &Layer) -> f64 {
+    let [c, d, g, down, across] = [
+        layer.in_channels,
+        layer.out_channels,
+        layer.groups,
+        layer.kernel[0],
+        layer.kernel[1],
+    ]
+    .map(f64::from);
+    d * (c / g) * down * across
 }
 
 /// What padding both sides of a matrix of weights to tiles multiplies the work by: the mean of the forward multiply (which pads

@@ -59,6 +59,62 @@ fn the_live_peak_follows_who_reads() {
     assert_eq!(peak_live_values(&table(layers)), 800.0);
 }
 
+/// A stem of 16 channels, a norm on it, a narrow layer of 4, and a wide one of 12 that reads it.
+fn normed() -> Vec<Layer> {
+    let layer = |kind, channels: [u32; 2], reads: Vec<usize>| Layer {
+        kind,
+        reads,
+        ..Layer::convolution("layer", channels, 1, 1, 0, 1, 10)
+    };
+    vec![
+        layer(LayerKind::Convolution, [3, 16], vec![]),
+        layer(LayerKind::BatchNorm, [16, 16], vec![0]),
+        layer(LayerKind::Convolution, [16, 4], vec![1]),
+        layer(LayerKind::Convolution, [4, 12], vec![2]),
+    ]
+}
+
+#[test]
+fn a_block_is_reused_whole_and_what_no_block_holds_takes_a_new_one() {
+    let mib = |values: f64| 4.0 * values / 1_048_576.0;
+    let layers = normed();
+    // The norm works in place; the narrow layer takes a new block while the wide one lives, and the last takes the stem's.
+    assert_eq!(term(&table(layers.clone()), 1, "blocks_mib"), mib(2000.0));
+    assert_eq!(term(&table(layers.clone()), 3, "blocks_mib"), 3.0 * mib(2000.0));
+    // Three channels go in, twelve come out.
+    assert_eq!(term(&table(layers.clone()), 1, "ends_mib"), mib(1500.0));
+    // A last layer that is larger than every free block.
+    let mut wider = layers;
+    wider[3].out_channels = 17;
+    assert_eq!(term(&table(wider), 1, "blocks_mib"), mib(3700.0));
+}
+
+#[test]
+fn a_norm_that_is_folded_copies_the_weights_before_it() {
+    let mib = |values: f64| 4.0 * values / 1_048_576.0;
+    let all = 48.0 + 64.0 + 48.0;
+    assert_eq!(term(&table(normed()), 1, "weights_held_mib"), mib(all + 48.0));
+    // Somebody else needs what the norm reads: nothing is folded.
+    let mut shared = normed();
+    shared[3].reads = vec![0, 2];
+    assert_eq!(term(&table(shared), 1, "weights_held_mib"), mib(all));
+    assert_eq!(term(&table(normed()), 1, "largest_kernel_mib"), mib(64.0));
+}
+
+#[test]
+fn a_transposed_convolution_multiplies_for_each_of_its_inputs() {
+    let up = Layer {
+        kernel: [2, 2],
+        stride: [2, 2],
+        output: [20, 20],
+        ..Layer::convolution("up", [8, 4], 1, 1, 0, 1, 10)
+    };
+    let work = 8.0 * 4.0 * 4.0 * 100.0 / 1e9;
+    assert_eq!(term(&table(vec![up]), 1, "work_spatial_gmac"), work);
+    let down = Layer::convolution("down", [8, 4], 2, 2, 0, 1, 20);
+    assert_eq!(term(&table(vec![down]), 1, "work_spatial_gmac"), work);
+}
+
 #[test]
 fn depthwise_layers_are_traffic() {
     let one = table(vec![Layer::convolution("dw", [32, 32], 3, 1, 1, 32, 8)]);

@@ -8,7 +8,7 @@ use super::member::{self, Example, Recipe};
 use super::modes::Modes;
 use super::unlike::{Kin, Known};
 use super::{Facts, Model, Shrink, TargetModel};
-use crate::base::Across;
+use crate::base::{Across, Form};
 use crate::dataset::{Dataset, Failed, Row, Target};
 use crate::error::PredictError;
 use crate::features::{FeatureSet, Stage, TermsOfOne};
@@ -184,7 +184,7 @@ pub(crate) fn fit_rows(
     let recipe = Recipe {
         target,
         features: options.features,
-        across,
+        form: Form::of(target, stage, across),
         trees,
     };
     let members = member::fit(recipe, &examples, &values, ceiling)?;

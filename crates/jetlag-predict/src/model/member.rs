@@ -1,6 +1,6 @@
 //! One hypothesis with its trees; the members of a target are averaged.
 
-use crate::base::{self, Across, Base, Said};
+use crate::base::{self, Base, Form, Said};
 use crate::dataset::Target;
 use crate::error::PredictError;
 use crate::features::{Device, FeatureSet, Stage, Term, Terms, numbers, perf4sight};
@@ -24,7 +24,7 @@ pub(crate) struct Example<'a> {
 pub(crate) struct Recipe {
     pub(crate) target: Target,
     pub(crate) features: FeatureSet,
-    pub(crate) across: Across,
+    pub(crate) form: Form,
     pub(crate) trees: TreeOptions,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn fit(
         })
         .collect();
     let time = time(recipe, examples);
-    let bases = base::fitted(recipe.target, recipe.across, &points, ceiling, time.as_ref());
+    let bases = base::fitted(recipe.target, recipe.form, &points, ceiling, time.as_ref());
     let count = bases.len();
     let mut members = Vec::with_capacity(count);
     for (number, base) in bases.into_iter().enumerate() {
@@ -112,7 +112,7 @@ pub(crate) fn fit(
 
 /// What a step takes, for energy and power across modes.
 fn time(recipe: Recipe, examples: &[&Example<'_>]) -> Option<Base> {
-    let wanted = recipe.across == Across::Modes && matches!(recipe.target, Target::Energy | Target::Power);
+    let wanted = recipe.form == Form::Modes && matches!(recipe.target, Target::Energy | Target::Power);
     let measured = examples
         .iter()
         .filter_map(|example| Some((&example.terms, example.device, example.time_ms?)));
@@ -120,7 +120,7 @@ fn time(recipe: Recipe, examples: &[&Example<'_>]) -> Option<Base> {
     if !wanted || points.len() < LEAST_TIMES {
         return None;
     }
-    base::fitted(Target::Latency, Across::Modes, &points, None, None)
+    base::fitted(Target::Latency, recipe.form, &points, None, None)
         .into_iter()
         .next()
 }

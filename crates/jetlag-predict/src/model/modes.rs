@@ -108,13 +108,7 @@ impl Modes {
             let all = || self.0.iter().map(|known| numbers(*known)[at]);
             let (least, most) = (all().fold(f64::MAX, f64::min), all().fold(0.0, f64::max));
             if found < least || found > most {
-                reasons.push(Reason::Beyond {
-                    what: what.to_owned(),
-                    unit: unit.to_owned(),
-                    found,
-                    least,
-                    most,
-                });
+                reasons.push(Reason::beyond(what, unit, found, [least, most]));
             }
         }
         (self.0.contains(&clocks), reasons)

@@ -68,6 +68,19 @@ pub enum Reason {
     },
 }
 
+impl Reason {
+    /// A size outside of what was measured.
+    pub(super) fn beyond(what: &str, unit: &str, found: f64, [least, most]: [f64; 2]) -> Self {
+        Self::Beyond {
+            what: what.to_owned(),
+            unit: unit.to_owned(),
+            found,
+            least,
+            most,
+        }
+    }
+}
+
 /// Counts have no unit, and no decimals.
 fn number(value: f64, unit: &str) -> String {
     match unit {
@@ -276,13 +289,7 @@ impl Known {
         }
         for ((found, [least, most]), (what, unit)) in sizes(terms).into_iter().zip(self.ranges).zip(SIZES) {
             if found > BEYOND * most || found < least / BEYOND {
-                reasons.push(Reason::Beyond {
-                    what: what.to_owned(),
-                    unit: unit.to_owned(),
-                    found,
-                    least,
-                    most,
-                });
+                reasons.push(Reason::beyond(what, unit, found, [least, most]));
             }
         }
         (kin, reasons)
