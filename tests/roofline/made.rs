@@ -438,6 +438,10 @@ fn known_prices_of_energy_come_back_from_runs() {
     assert!((fitted.balance.unwrap() - 2.5).abs() < 1e-6);
     let racing = fitted.racing.unwrap();
     assert!(racing.pays && (racing.saves_w - 2.0).abs() < 1e-6, "{racing:?}");
+    // Energy is not under the roofs: without ceilings there is no point, and the prices are the same.
+    let mut without = runs.clone();
+    without.iter_mut().for_each(|run| run.tenants[0].network = None);
+    assert_eq!(of_runs(without).energy, fitted);
     // Fewer runs tell nothing, and say how many would.
     let few = of_runs(runs[..3].to_vec()).energy;
     assert!(

@@ -534,13 +534,16 @@ fn energy(
     tenants: usize,
 ) -> Option<EnergyPoint> {
     let charged = figures.energy_mj_per_frame.as_ref()?;
-    let network = tenant.network.as_ref()?;
+    // The work alone: what a byte costs can be told without knowing how many the board could move.
+    let work = tenant
+        .work
+        .filter(|work| work.flops > 0 && work.fused_bytes > 0)?;
     let joules = charged.total / 1e3;
     let rate = figures.throughput_fps.filter(|rate| *rate > 0.0)?;
     (tenants == 1 && !charged.attributed && joules > 0.0).then(|| EnergyPoint {
         joules,
         seconds: 1.0 / rate,
-        flops_per_joule: network.flops as f64 / joules,
+        flops_per_joule: work.flops as f64 / joules,
         idle_w: summary
             .energy
             .as_ref()

@@ -19,10 +19,10 @@ fn energy(runs: &[RunRoofline]) -> EnergyRoofline {
     let tenants = || runs.iter().flat_map(|run| &run.tenants);
     let rows: Vec<EnergyRow> = tenants()
         .filter_map(|tenant| {
-            let (network, energy) = (tenant.network.as_ref()?, tenant.energy?);
+            let (work, energy) = (tenant.work?, tenant.energy?);
             Some(EnergyRow {
-                flops: network.flops as f64,
-                bytes: network.bytes as f64,
+                flops: work.flops as f64,
+                bytes: work.fused_bytes as f64,
                 seconds: energy.seconds,
                 joules: energy.joules,
             })
