@@ -79,6 +79,9 @@ fn a_matrix_of_networks_and_loads_is_fitted_scored_and_asked() {
     assert!(answers[0]["slowdown"].as_f64().unwrap() > 0.2, "{answers}");
     let said = done(&["predict", "pairs", "apply", "m", "one", "two"], path);
     assert!(said.contains("two beside one: "), "{said}");
+    // Two of one network: one line.
+    let said = done(&["predict", "pairs", "apply", "m", "one", "one"], path);
+    assert_eq!(said.matches("one beside one: ").count(), 1, "{said}");
     let refused = |arguments: &[&str], words: &[&str]| assert_refused(&run(arguments, path), 2, words);
     refused(
         &["predict", "pairs", "apply", "m", "one", "six"],
