@@ -206,6 +206,9 @@ fn a_sweep_over_networks_is_fitted_scored_and_asked() {
     let latency = &answer["predictions"][0];
     assert_eq!(latency["target"], "latency");
     assert_eq!(latency["kin"], "fitted", "{answer}");
+    // The process's peak beside the machine's memory. Without an interval nothing is certain.
+    assert!(answer["fits"]["limit_mib"].as_f64().unwrap() > 256.0, "{answer}");
+    assert_eq!(answer["fits"]["verdict"], "open", "{answer}");
     // The latency is the table's median of compute.
     let value = latency["value"].as_f64().unwrap();
     assert!((2.0..4.0).contains(&value), "{answer}");

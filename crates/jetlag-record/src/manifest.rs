@@ -118,6 +118,10 @@ pub const POWER_MODE_CLOCKS_FACT: &str = "power_mode_clocks";
 /// The key of [`Manifest::machine`] with the number of hardware queues that the GPU's driver was asked for.
 pub const QUEUES_FACT: &str = "gpu_hardware_queues";
 
+/// The key of [`Manifest::machine`] with all the memory of the one GPU of a run, where it has memory of its own; as text, like the
+/// machine's own `memory`.
+pub const GPU_MEMORY_FACT: &str = "gpu_memory";
+
 /// The key of [`Manifest::machine`] that says `nothing` where `jetlag trace` recorded no process at all: such a file has no tenants,
 /// as one of `jetlag monitor` has none.
 pub const TRACED_FACT: &str = "traced";

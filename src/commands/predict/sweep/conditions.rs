@@ -101,11 +101,15 @@ pub(super) fn devices(runs: &[Run<'_>]) -> Result<(Vec<Device>, Vec<usize>), Wro
         .into_iter()
         .map(|mode| in_mode(board, mode, several))
         .collect();
-    let with_module = |device: Device| Device {
+    // The least of what runs say: the kernel's part of the memory, and so the rest, differs from start to start.
+    let memories = runs.iter().filter_map(|run| run.memory_mib);
+    let memory_mib = memories.reduce(f64::min);
+    let with_facts = |device: Device| Device {
         module: module.clone(),
+        memory_mib,
         ..device
     };
-    Ok((devices?.into_iter().map(with_module).collect(), places))
+    Ok((devices?.into_iter().map(with_facts).collect(), places))
 }
 
 /// A board in one of its modes. One mode needs no clocks; several are told apart by them.

@@ -7,7 +7,9 @@ use jetlag_predict::dataset::Target;
 use jetlag_sweep::table::Row;
 
 use super::super::{chip, modes};
-use crate::record::{Manifest, ModeClocks, POWER_MODE_CLOCKS_FACT, POWER_MODE_FACT, RunReader};
+use crate::record::{
+    GPU_MEMORY_FACT, Manifest, ModeClocks, POWER_MODE_CLOCKS_FACT, POWER_MODE_FACT, RunReader,
+};
 use crate::scenario::{DetectorRef, MadeInputs};
 
 /// Bytes of a MiB.
@@ -69,6 +71,8 @@ pub(super) struct Run<'t> {
     pub(super) mode: Option<RunMode>,
     /// The module as its device tree names it.
     pub(super) module: Option<String>,
+    /// All memory of what it ran on, MiB, where the run file has it.
+    pub(super) memory_mib: Option<f64>,
     tenant: String,
     is_on_gpu: bool,
 }
@@ -130,9 +134,27 @@ fn of_manifest<'t>(row: &'t Row, manifest: &Manifest) -> Result<Run<'t>, NoRow> 
         board: chip(manifest, &own.backend, is_on_gpu),
         mode: mode(manifest),
         module: manifest.machine.get("module").cloned(),
+        memory_mib: memory_mib(manifest, is_on_gpu),
         tenant: tenant.name.clone(),
         is_on_gpu,
     })
+}
+
+fn memory_mib(manifest: &Manifest, is_on_gpu: bool) -> Option<f64> {
+    let fact = if is_on_gpu { GPU_MEMORY_FACT } else { "memory" };
+    mebibytes(manifest.machine.get(fact)?)
+}
+
+/// `125.9 GiB`, as facts say it.
+fn mebibytes(text: &str) -> Option<f64> {
+    let (number, unit) = text.split_once(' ')?;
+    let factor = match unit {
+        "GiB" => 1024.0,
+        "MiB" => 1.0,
+        _ => return None,
+    };
+    let number = number.parse::<f64>().ok()?;
+    (number.is_finite() && number > 0.0).then_some(number * factor)
 }
 
 /// The mode in force. Its clocks are what the run file says, else what is known of the module.
@@ -182,5 +204,19 @@ pub(super) fn why_lacking(target: Target) -> Option<&'static str> {
             "the run file does not have it: it is of a version before 1.13, or the GPU shares its memory with the processors",
         ),
         Target::Energy | Target::Power => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mebibytes;
+
+    #[test]
+    fn memory_is_read_as_facts_say_it() {
+        assert_eq!(mebibytes("79.2 GiB"), Some(79.2 * 1024.0));
+        assert_eq!(mebibytes("512.0 MiB"), Some(512.0));
+        for other in ["", "79.2", "79.2 GB", "-1.0 GiB", "inf GiB", "0.0 MiB"] {
+            assert_eq!(mebibytes(other), None, "{other}");
+        }
     }
 }
