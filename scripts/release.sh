@@ -44,13 +44,13 @@ cargo run --quiet --release --locked --example documents -- target/documents
 # What is shipped has the default features and `nvtx`, and is built last, in the place of the others. The budgets are 10, 16 and 20 MiB, and
 # docs/shipping.md says why none is kept; these limits are what there is now, so that nothing grows unseen.
 step "sizes of the other sets of features"
-scripts/check_binary.sh --arch arm64 --most 15 "$(scripts/cross.sh --no-default-features --features trace)"
-scripts/check_binary.sh --arch arm64 --most 26 "$(scripts/cross.sh --features full,nvtx)"
+scripts/check_binary.sh --arch arm64 --most 16 "$(scripts/cross.sh --no-default-features --features trace)"
+scripts/check_binary.sh --arch arm64 --most 27 "$(scripts/cross.sh --features full,nvtx)"
 
 for arch in arm64 amd64; do
   step "$arch"
   binary=$(scripts/cross.sh --arch "$arch" --features nvtx)
-  if [ "$arch" = arm64 ]; then scripts/check_binary.sh --arch arm64 --most 25 "$binary"; fi
+  if [ "$arch" = arm64 ]; then scripts/check_binary.sh --arch arm64 --most 26 "$binary"; fi
   scripts/package_deb.sh "$binary" --documents target/documents --out "$out"
   name=jetlag-$version-$arch
   work=$(mktemp -d)
