@@ -7,12 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use nvidia_doubles::machine;
-use rten_onnx::onnx::{
-    DataType, Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto, TypeProto,
-    TypeProtoTensor, ValueInfoProto,
-};
+use rten_onnx::onnx::{DataType, Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
 use serde_json::Value;
 
+use crate::common::onnx;
 use crate::common::output::{assert_refused, run, stderr, stdout};
 
 const CAMERA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx");
@@ -30,17 +28,8 @@ pub(crate) fn network(folder: &Path, name: &str, inputs: &[(&str, DataType, &[&s
             dim_param: Some((*extent).to_owned()),
         },
     };
-    let value = |name: &str, element, shape: &[&str]| ValueInfoProto {
-        name: Some(name.to_owned()),
-        r#type: Some(TypeProto {
-            tensor_type: Some(TypeProtoTensor {
-                elem_type: Some(element),
-                shape: Some(TensorShapeProto {
-                    dim: shape.iter().map(dimension).collect(),
-                }),
-            }),
-            ..TypeProto::default()
-        }),
+    let value = |name: &str, element, shape: &[&str]| {
+        onnx::port(name, element, shape.iter().map(dimension).collect())
     };
     let node = |number: usize, input: &str| NodeProto {
         name: Some(format!("node{number}")),

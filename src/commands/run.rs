@@ -354,24 +354,6 @@ fn ask_for_trace(scenario: &mut Scenario) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// All the memory of the one GPU that a scenario runs on; none where it is the machine's own, or there are several.
-#[cfg(feature = "gpu")]
-fn gpu_memory(scenario: &Scenario) -> Option<crate::units::Bytes> {
-    let of = |tenant: &crate::scenario::Tenant| match tenant.device() {
-        crate::record::Device::Gpu(ordinal) => Some(ordinal),
-        crate::record::Device::Host | crate::record::Device::None => None,
-    };
-    let mut ordinals: Vec<u16> = scenario.tenants.iter().filter_map(of).collect();
-    ordinals.sort_unstable();
-    ordinals.dedup();
-    let [ordinal] = ordinals[..] else {
-        return None;
-    };
-    let gpu = crate::gpu::Gpu::open(ordinal).ok()?;
-    let (_, total) = gpu.memory().ok().filter(|_| !gpu.device().is_integrated)?;
-    Some(crate::units::Bytes(total))
-}
-
 pub(super) fn manifest(scenario: &Scenario, tenants: &[Ready], processes: Option<&Processes>) -> Manifest {
     let (anchor, anchor_unix_ns) = match scenario.clock {
         ClockKind::Virtual => (Stamp(0), 0),
@@ -383,19 +365,8 @@ pub(super) fn manifest(scenario: &Scenario, tenants: &[Ready], processes: Option
         }
     };
     let mut machine = board::facts(&board::Roots::system());
-    #[cfg(feature = "gpu")]
-    if scenario.tenants.iter().any(|tenant| tenant.device().is_gpu())
-        && let Some(queues) = crate::gpu::asked_queues()
-    {
-        machine.insert(crate::record::QUEUES_FACT.to_owned(), queues);
-    }
-    #[cfg(feature = "gpu")]
-    // Asking would make a context here, where tenants in processes of their own have theirs.
-    if processes.is_none()
-        && let Some(memory) = gpu_memory(scenario)
-    {
-        machine.insert(crate::record::GPU_MEMORY_FACT.to_owned(), memory.to_string());
-    }
+    let of_gpus = tenants::gpu_facts(scenario, processes.is_some());
+    machine.extend(of_gpus.into_iter().map(|(name, fact)| (name.to_owned(), fact)));
     if scenario.clock == ClockKind::Real
         && let Some(mode) = clocks::mode_in_force(&board::Roots::system())
     {

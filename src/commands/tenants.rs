@@ -26,7 +26,7 @@ use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Sharing, Sour
 use crate::source::{ContentKind, SourceError};
 use crate::tenant::pipeline::{Batching, Runner, set_up_thread};
 use crate::units::{Nanos, Stamp};
-pub(super) use gpu::Devices;
+pub(super) use gpu::{Devices, facts as gpu_facts};
 
 use super::opening::{self, Common, NoDetector};
 

@@ -58,6 +58,14 @@ pub(super) mod tenants {
     #[derive(Default)]
     pub(in crate::commands) struct Devices;
 
+    /// Nothing is known of GPUs.
+    pub(in crate::commands) fn facts(
+        _scenario: &Scenario,
+        _in_processes: bool,
+    ) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     impl Devices {
         /// Opens no GPU.
         pub(in crate::commands) fn open(_scenario: &Scenario, _tenants: &[Tenant]) -> Self {

@@ -13,14 +13,17 @@ pub fn value(name: &str, element: DataType, dims: &[Option<usize>]) -> ValueInfo
         dim_value: extent.map(|extent| extent as i64),
         dim_param: extent.is_none().then(|| "n".to_owned()),
     };
+    port(name, element, dims.iter().map(dimension).collect())
+}
+
+/// An input or an output with these dimensions.
+pub fn port(name: &str, element: DataType, dim: Vec<Dimension>) -> ValueInfoProto {
     ValueInfoProto {
         name: Some(name.to_owned()),
         r#type: Some(TypeProto {
             tensor_type: Some(TypeProtoTensor {
                 elem_type: Some(element),
-                shape: Some(TensorShapeProto {
-                    dim: dims.iter().map(dimension).collect(),
-                }),
+                shape: Some(TensorShapeProto { dim }),
             }),
             ..TypeProto::default()
         }),

@@ -1,6 +1,6 @@
 //! Tenants on GPUs: devices opened once for all of their tenants, and plans built or found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,11 +12,12 @@ use crate::backend::tensorrt::{self, TensorRtBackend, WrongPlans, over_plans};
 use crate::backend::{Backend, Program};
 use crate::cli::PlanArgs;
 use crate::commands::build::{self, Input};
-use crate::gpu::{Calibration, GpuError};
+use crate::gpu::{self, Calibration, Gpu, GpuError};
 #[cfg(feature = "trace")]
 use crate::gpu::{DeviceMemory, Stream};
-use crate::record::{Device, FailureKind, SampleRecord};
+use crate::record::{Device, FailureKind, GPU_MEMORY_FACT, QUEUES_FACT, SampleRecord};
 use crate::scenario::{Scenario, Tenant};
+use crate::units::Bytes;
 
 #[cfg(feature = "trace")]
 const TOUCHED_BYTES: usize = 4096;
@@ -79,6 +80,32 @@ impl NotUsable {
             NotUsable::Plans(_) => FailureKind::Load,
         }
     }
+}
+
+/// What a run file says of the GPUs beside the machine's own facts. Where tenants are in processes of their own this one asks the
+/// driver nothing, since that would make a context here too.
+pub(in crate::commands) fn facts(scenario: &Scenario, in_processes: bool) -> Vec<(&'static str, String)> {
+    let of = |tenant: &Tenant| match tenant.device() {
+        Device::Gpu(ordinal) => Some(ordinal),
+        Device::Host | Device::None => None,
+    };
+    let ordinals: BTreeSet<u16> = scenario.tenants.iter().filter_map(of).collect();
+    let Some(first) = ordinals.first() else {
+        return Vec::new();
+    };
+    let queues = gpu::asked_queues().map(|queues| (QUEUES_FACT, queues));
+    let memory = match ordinals.len() {
+        1 if !in_processes => own_memory(*first).map(|memory| (GPU_MEMORY_FACT, memory.to_string())),
+        _ => None,
+    };
+    queues.into_iter().chain(memory).collect()
+}
+
+/// All the memory of a GPU that has its own.
+fn own_memory(ordinal: u16) -> Option<Bytes> {
+    let gpu = Gpu::open(ordinal).ok()?;
+    let (_, total) = gpu.memory().ok().filter(|_| !gpu.device().is_integrated)?;
+    Some(Bytes(total))
 }
 
 /// The devices that a scenario's tenants run on, by number.

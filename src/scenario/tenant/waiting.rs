@@ -10,6 +10,7 @@ use crate::written::{Read, Reader};
 const LARGEST_BATCH: usize = 64;
 /// Waiting frames are stamps only, yet their ring is made beforehand.
 const LONGEST_QUEUE: usize = 65_536;
+
 impl One<'_> {
     /// What waits. The images of several cameras have one inference only if they all can wait together.
     pub(super) fn overload(&self, source: &SourceSpec, r: &mut Reader) -> Overload {
