@@ -441,7 +441,15 @@ fn known_prices_of_energy_come_back_from_runs() {
     // Energy is not under the roofs: without ceilings there is no point, and the prices are the same.
     let mut without = runs.clone();
     without.iter_mut().for_each(|run| run.tenants[0].network = None);
-    assert_eq!(of_runs(without).energy, fitted);
+    without[0].tenants[0].name = "other".to_owned();
+    let without = of_runs(without);
+    assert_eq!(without.energy, fitted);
+    // What holds for all of them is said once.
+    let mut out = Vec::new();
+    text::roofline::write(&without, &mut out, &Style::default()).unwrap();
+    let said = String::from_utf8(out).unwrap();
+    assert_eq!(said.matches("have no point").count(), 1, "{said}");
+    assert_eq!(said.matches(" no point").count(), 1, "{said}");
     // Fewer runs tell nothing, and say how many would.
     let few = of_runs(runs[..3].to_vec()).energy;
     assert!(

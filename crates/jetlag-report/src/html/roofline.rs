@@ -11,8 +11,8 @@ use super::view::{Block, Cell, Chart, FindingView, Key, Section, Table, cell, wo
 use crate::analysis::roofline::{
     Ceilings, LayerPoint, NetworkApart, NetworkPoint, Roofline, RunRoofline, TenantRoofline,
 };
-use crate::text::number::{UNKNOWN, or_unknown, percent, short};
-use crate::text::roofline::{file_name, follows, in_order, prices, run_name, scaled};
+use crate::text::number::{or_unknown, percent, short};
+use crate::text::roofline::{file_name, follows, in_order, prices, run_name, scaled, without_point};
 
 #[derive(Template)]
 #[template(path = "roofline.html")]
@@ -214,16 +214,14 @@ fn networks(roofline: &Roofline) -> Section {
             "bound",
         ],
     );
-    let mut blocks = Vec::new();
+    let sentences = without_point(&roofline.runs).into_iter();
+    let mut blocks: Vec<Block> = sentences
+        .map(|said| Block::Text(words(&format!("{said}."))))
+        .collect();
     for (run, tenant) in in_order(&roofline.runs) {
         let networks: Vec<&str> = tenant.networks.iter().map(|name| file_name(name)).collect();
         let networks = networks.join(" + ");
         let Some(point) = &tenant.network else {
-            let why = tenant.why_not.as_deref().unwrap_or(UNKNOWN);
-            blocks.push(Block::Text(words(&format!(
-                "{} ({networks}) has no point: {why}.",
-                tenant.name
-            ))));
             continue;
         };
         let of_run = match roofline.runs.len() > 1 {

@@ -153,14 +153,14 @@ fn networks(roofline: &Roofline, style: &Style) -> String {
     if with_batch {
         grid = grid.optional("items/s", Align::Right);
     }
-    let mut without = Vec::new();
+    let mut below: String = without_point(&roofline.runs)
+        .iter()
+        .map(|said| paragraph(said, "  ", style))
+        .collect();
     for (number, tenant) in in_order(&roofline.runs) {
         let networks: Vec<&str> = tenant.networks.iter().map(|name| file_name(name)).collect();
         let networks = networks.join(" + ");
         let Some(point) = &tenant.network else {
-            let why = tenant.why_not.as_deref().unwrap_or(UNKNOWN);
-            let said = format!("{} ({networks}) has no point: {why}", tenant.name);
-            without.push(paragraph(&said, "  ", style));
             continue;
         };
         let mut row: Vec<Text> = Vec::new();
@@ -192,11 +192,32 @@ fn networks(roofline: &Roofline, style: &Style) -> String {
             grid.row(row);
         }
         if let Some(why) = &tenant.why_together {
-            without.push(paragraph(&format!("{}: {why}", tenant.name), "  ", style));
+            below += &paragraph(&format!("{}: {why}", tenant.name), "  ", style);
         }
     }
     let note = "a frame; bytes if chains of operators stay on the chip; share of what the roofs allow";
-    heading("ROOFLINE", note, style) + &grid.render(style) + &without.concat()
+    heading("ROOFLINE", note, style) + &grid.render(style) + &below
+}
+
+/// A sentence for each reason why networks have no point, with all of them that it holds for.
+pub(crate) fn without_point(runs: &[RunRoofline]) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    let all = in_order(runs).into_iter().map(|(_, tenant)| tenant);
+    for tenant in all.filter(|tenant| tenant.network.is_none()) {
+        let why = tenant.why_not.as_deref().unwrap_or(UNKNOWN);
+        let networks: Vec<&str> = tenant.networks.iter().map(|name| file_name(name)).collect();
+        let own = format!("{} ({})", tenant.name, networks.join(" + "));
+        match reasons.iter_mut().find(|(reason, _)| *reason == why) {
+            Some((_, named)) if named.contains(&own) => {}
+            Some((_, named)) => named.push(own),
+            None => reasons.push((why, vec![own])),
+        }
+    }
+    let sentence = |(why, named): (&str, Vec<String>)| {
+        let has = if named.len() == 1 { "has" } else { "have" };
+        format!("{} {has} no point: {why}", named.join(", "))
+    };
+    reasons.into_iter().map(sentence).collect()
 }
 
 /// The columns that every point has.
