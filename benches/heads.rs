@@ -3,7 +3,13 @@
 //!
 //! ```sh
 //! cargo bench --bench heads
+//! scripts/bench_peer_heads.py --alternate 3        # beside torchvision and NumPy
 //! ```
+//!
+//! With `JETLAG_BENCH_OUTPUTS=FOLDER` the outputs that the heads read are written there as they lie in memory, and how many objects
+//! were found in them.
+
+use std::path::PathBuf;
 
 use divan::Bencher;
 use jetlag::detector::camera::head::{Geometry, Head};
@@ -45,6 +51,18 @@ fn tensor(name: &str, dims: &[usize], mut value: impl FnMut(usize) -> f32) -> Ho
     tensor
 }
 
+/// For the peers: what a head reads, and how many it finds.
+fn hand_over(name: &str, outputs: &TensorSet, found: usize) {
+    let Some(folder) = std::env::var_os("JETLAG_BENCH_OUTPUTS").map(PathBuf::from) else {
+        return;
+    };
+    for tensor in outputs.as_slice() {
+        let file = folder.join(format!("{}.f32", tensor.name()));
+        std::fs::write(file, tensor.bytes()).expect("written");
+    }
+    std::fs::write(folder.join(format!("{name}.count")), found.to_string()).expect("written");
+}
+
 const YOLO: Geometry = Geometry {
     width: 640,
     height: 640,
@@ -83,12 +101,14 @@ fn head(text: &str) -> Head {
 fn yolo_of_8400_candidates(bencher: Bencher<'_, '_>, text: &str) {
     let (mut head, outputs, nms) = (head(text), yolo(), Nms::default());
     let mut found = Candidates::new(0.25, Labels::Best);
-    bencher.bench_local(|| {
+    let mut decode = || {
         found.clear();
         head.decode(&YOLO, &outputs, &mut found).expect("decoded");
         found.suppress(&nms);
         found.as_slice().len()
-    });
+    };
+    hand_over("yolo", &outputs, decode());
+    bencher.bench_local(decode);
 }
 
 #[divan::bench]
@@ -143,12 +163,14 @@ fn centerpoint_of_128_by_128_cells_and_10_classes(bencher: Bencher<'_, '_>) {
     };
     let mut decode = HeatmapDecode::new(head, grid, Suppress::new(0.2, 300, true));
     let mut found = Vec::new();
-    bencher.bench_local(|| {
+    let mut decode = || {
         decode
             .run(&outputs, &Carry::default(), &mut found)
             .expect("decoded");
         found.len()
-    });
+    };
+    hand_over("centerpoint", &outputs, decode());
+    bencher.bench_local(decode);
 }
 
 #[divan::bench]

@@ -24,7 +24,9 @@ sanitizer=${1:-} tests=${2:-tensorrt-dyn}
 case $sanitizer in address | thread) ;; *) usage ;; esac
 case $tests in
 tensorrt-dyn | cupti-dyn) tests=(-p "$tests" --lib --tests) ;;
-gpu) tests=(--features full --test suite -- gpu::) ;;
+# Left out: the library that `jetlag trace` puts into a program, which would need a program with the sanitizer in it, and NVIDIA's
+# compiler, which does not find its other half when the sanitizer loads it, and leaves memory behind when it is unloaded.
+gpu) tests=(--features full --test suite -- gpu:: --skip trace::gpu --skip gpu::nvrtc) ;;
 *) usage ;;
 esac
 

@@ -4,7 +4,9 @@ use crate::common::boards;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use nvidia_doubles::{cuda, cupti, nvml};
+use nvidia_doubles::nvml;
+#[cfg(feature = "trace")]
+use nvidia_doubles::{cuda, cupti};
 use serde_json::Value;
 
 fn doctor(root: &Path, nvml: Option<&Path>) -> (Output, Value) {

@@ -158,7 +158,7 @@ fn late_answers_are_worth_less_and_a_limit_ends_with_3() {
     assert_refused(
         &run(&["eval", "drive.mcap", "--fail-if", "camera.ap < 0"], folder),
         2,
-        &["begins with no tenant; they are lidar"],
+        &["begins with no tenant of this run (`lidar`)"],
     );
     // A run beside itself differs by nothing.
     let same = json(&run(
@@ -327,6 +327,30 @@ fn a_run_on_kittis_layout_is_scored_exported_and_drawn() {
         2,
         &["tenant camera has no measured frame 99; its frames are 0 to 5"],
     );
+    // A dataset that lies elsewhere now.
+    fs::rename(folder.join("scenes"), folder.join("elsewhere")).unwrap();
+    let moved = [
+        "view",
+        "both.mcap",
+        "--tenant",
+        "camera",
+        "--frame",
+        "2",
+        "-o",
+        "moved.png",
+    ];
+    assert_refused(
+        &run(&moved, folder),
+        2,
+        &["if the dataset has moved, say with --data where it is now"],
+    );
+    let named = run(&[&moved[..], &["--data", "elsewhere"]].concat(), folder);
+    assert!(named.status.success(), "{}", stderr(&named));
+    assert_eq!(
+        fs::read(folder.join("moved.png")).unwrap(),
+        fs::read(folder.join("camera.png")).unwrap()
+    );
+    fs::rename(folder.join("elsewhere"), folder.join("scenes")).unwrap();
     // Another dataset than that of the run.
     fs::remove_file(folder.join("scenes/image_2/000005.png")).unwrap();
     assert_refused(

@@ -132,7 +132,7 @@ pub struct ViewArgs {
     /// The tenant [default: the only one that recorded detections].
     #[arg(long, value_name = "NAME")]
     pub tenant: Option<String>,
-    /// Where the dataset's labels are now, or COCO's annotations (.json) [default: where the run read its frames].
+    /// Where the dataset is now, or COCO's annotations (.json) [default: where the run read its frames].
     #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
     /// The picture (.png).

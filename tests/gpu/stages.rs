@@ -87,7 +87,11 @@ fn a_device_that_shares_the_hosts_memory_copies_unless_it_is_told() {
                 "{transfer}: {}",
                 tenant["stages_ms"]
             );
-            assert!((number(&summary, "camera", "/stages_ms/compute/min") - 2.0).abs() < 0.3);
+            let compute = number(&summary, "camera", "/stages_ms/compute/min");
+            assert!(
+                (1.7..4.0).contains(&compute),
+                "without the 2 ms of a copy: {compute}"
+            );
         }
     }
 }

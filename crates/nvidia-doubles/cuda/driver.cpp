@@ -146,7 +146,7 @@ CUresult createContext(CUcontext* into, unsigned flags, CUdevice device)
         return CUDA_ERROR_INVALID_VALUE;
     if (!isDevice(device))
         return CUDA_ERROR_INVALID_DEVICE;
-    auto* const context = new Context;
+    auto* const context = &world().made.emplace_back();
     context->sms = {device, 0, control().sms};
     context->alive = true;
     context->flags = flags;

@@ -116,8 +116,8 @@ CUDA_API CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* into, CUdevResour
             return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION; // the double joins neighbours alone
         total += resources[k].sm_count;
     }
-    // A descriptor has no call that destroys it.
-    *into = reinterpret_cast<CUdevResourceDesc>(new CUdevResource(share(resources->device, resources->first_sm, total)));
+    auto& made = world().descriptions.emplace_back(share(resources->device, resources->first_sm, total));
+    *into = reinterpret_cast<CUdevResourceDesc>(&made);
     return CUDA_SUCCESS;
 }
 
@@ -131,7 +131,7 @@ CUDA_API CUresult cuGreenCtxCreate(CUgreenCtx* into, CUdevResourceDesc descripti
         return CUDA_ERROR_INVALID_DEVICE;
     if (resource->device != static_cast<unsigned>(device))
         return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
-    auto* const context = new Context;
+    auto* const context = &world().made.emplace_back();
     context->sms = {device, static_cast<int>(resource->first_sm), static_cast<int>(resource->sm_count)};
     context->alive = true;
     context->green = true;

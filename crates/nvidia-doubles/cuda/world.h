@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -211,7 +212,9 @@ struct World
     std::map<uint64_t, uint64_t> unawaited;
 
     std::vector<std::unique_ptr<Context>> primaries; // by device
-    std::set<Context*> contexts;                     // made by cuCtxCreate and cuGreenCtxCreate
+    std::list<Context> made;                         // by cuCtxCreate and cuGreenCtxCreate; a handle is never given twice
+    std::set<Context*> contexts;                     // those of them that were not destroyed
+    std::list<CUdevResource> descriptions;           // of shares of multiprocessors; no call destroys one
     std::map<Stream*, std::shared_ptr<Stream>> streams; // that the program made
     std::set<Stream*> all_streams;                      // and the default ones
     std::map<Event*, std::shared_ptr<Event>> events;

@@ -55,14 +55,32 @@ fn named(name: &str) -> Result<&'static Module, String> {
     let is_it = |module: &&Module| {
         module.name.eq_ignore_ascii_case(name) || module.parts.iter().any(|part| part == name)
     };
-    all.iter().find(is_it).ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|module| module.name.as_str()).collect();
-        let meant = nearest(name, names.iter().copied());
-        match meant {
-            Some(meant) => format!("no board is called {name:?}; did you mean {meant:?}?"),
-            None => format!("no board is called {name:?}; known are {}", names.join(", ")),
-        }
-    })
+    if let Some(module) = all.iter().find(is_it) {
+        return Ok(module);
+    }
+    // A part of a name will do where only one board has it: `AGX Orin 64GB`.
+    let asked = name.trim().to_ascii_lowercase();
+    let has_it = |module: &&Module| !asked.is_empty() && module.name.to_ascii_lowercase().contains(&asked);
+    let names = |modules: &[&Module]| {
+        let all: Vec<&str> = modules.iter().map(|module| module.name.as_str()).collect();
+        all.join(", ")
+    };
+    match all.iter().filter(has_it).collect::<Vec<_>>()[..] {
+        [module] => Ok(module),
+        [] => Err(
+            match nearest(name, all.iter().map(|module| module.name.as_str())) {
+                Some(meant) => format!("no board is called {name:?}; did you mean {meant:?}?"),
+                None => format!(
+                    "no board is called {name:?}; known are {}",
+                    names(&all.iter().collect::<Vec<_>>())
+                ),
+            },
+        ),
+        ref several => Err(format!(
+            "several boards are called {name:?}; name one: {}",
+            names(several)
+        )),
+    }
 }
 
 /// The module of what a device tree calls it: `p3767-0005-super`.

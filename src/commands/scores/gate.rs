@@ -66,8 +66,8 @@ impl Gate {
             .max_by_key(|tenant| tenant.len());
         let Some(tenant) = tenant else {
             return Err(format!(
-                "--fail-if `{text}`: begins with no tenant; they are {}, as in {example}",
-                tenants.join(", ")
+                "--fail-if `{text}`: begins with no tenant of this run (`{}`), as in {example}",
+                tenants.join("`, `")
             ));
         };
         Ok(Gate {
@@ -157,7 +157,7 @@ mod tests {
             ("camera.ap < much", "`much` is not a number"),
             (
                 "lidar.ap < 0.5",
-                "begins with no tenant; they are camera, camera.front",
+                "begins with no tenant of this run (`camera`, `camera.front`)",
             ),
             ("camera.ap < NaN", "is not a number"),
         ] {

@@ -246,7 +246,7 @@ fn of_source(
     chosen: &[(usize, &Chosen)],
     room: usize,
 ) -> anyhow::Result<Vec<(usize, Picture)>> {
-    let mut source = view::source(answers)?;
+    let mut source = view::source(&answers.source)?;
     let mut next = 0;
     let mut frame = Frame::default();
     let mut pictures = Vec::with_capacity(chosen.len());

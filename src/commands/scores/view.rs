@@ -14,6 +14,7 @@ use crate::commands::opening;
 use crate::commands::outcome::{Outcome, WrongUse};
 use crate::commands::output::print;
 use crate::detector::Place;
+use crate::scenario::SourceSpec;
 use crate::source::recordings::Opened;
 use crate::source::{Content, Frame, Source};
 
@@ -36,7 +37,7 @@ pub(in crate::commands) fn view(args: &ViewArgs) -> anyhow::Result<Outcome> {
         .into());
     };
     let answer = pick(answers, args.frame)?;
-    let frame = content(answers, answer)?;
+    let frame = content(answers, answer, args.data.as_deref())?;
     let truth = truth(answers, answer, args.data.as_deref());
     let picture = picture(&frame, &marks(answers, answer, &truth))?;
     let response = answer.finished.map_or("no answer".to_owned(), |finished| {
@@ -101,8 +102,18 @@ fn pick(answers: &Answers, number: u64) -> Result<&Answer, WrongUse> {
 }
 
 /// The frame's image or sweep, read again from its source.
-fn content(answers: &Answers, answer: &Answer) -> anyhow::Result<Frame> {
-    let mut source = source(answers)?;
+fn content(answers: &Answers, answer: &Answer, data: Option<&Path>) -> anyhow::Result<Frame> {
+    let mut spec = answers.source.clone();
+    if let Some(folder) = data.filter(|path| path.is_dir()) {
+        move_to(&mut spec, folder);
+    }
+    let mut source = source(&spec).map_err(|error| match data {
+        None if !spec.is_live() => WrongUse(format!(
+            "{error:#}; if the dataset has moved, say with --data where it is now"
+        ))
+        .into(),
+        _ => error,
+    })?;
     let wanted = answer.content.unwrap_or_default();
     source.skip(wanted).map_err(WrongUse::because)?;
     let mut frame = Frame::default();
@@ -123,15 +134,31 @@ pub(super) fn next(source: &mut dyn Source, wanted: u64, frame: &mut Frame) -> a
     Ok(())
 }
 
-/// The tenant's source, to be read again.
-pub(super) fn source(answers: &Answers) -> anyhow::Result<Box<dyn Source>> {
-    if answers.source.is_live() {
+/// Puts a source's dataset where it is now. Sources that are no dataset's are read where they were.
+fn move_to(source: &mut SourceSpec, folder: &Path) {
+    match source {
+        SourceSpec::NuScenes(spec) => folder.clone_into(&mut spec.path),
+        SourceSpec::Kitti(spec) => folder.clone_into(&mut spec.path),
+        // A folder of KITTI's object layout, named as such: `image_2` or `velodyne` beside the labels.
+        SourceSpec::Images { path, .. } | SourceSpec::Points { path, .. }
+            if folder.join("label_2").is_dir() =>
+        {
+            *path = folder.join(path.file_name().unwrap_or_default());
+        }
+        SourceSpec::Cameras(all) => all.iter_mut().for_each(|camera| move_to(camera, folder)),
+        _ => {}
+    }
+}
+
+/// A tenant's source, to be read again.
+pub(super) fn source(source: &SourceSpec) -> anyhow::Result<Box<dyn Source>> {
+    if source.is_live() {
         return Err(
             WrongUse("a camera's images are not kept, so there is nothing to draw on".to_owned()).into(),
         );
     }
     let mut opened = Opened::guarded_by(std::env::current_exe().ok());
-    Ok(opening::source(&answers.source, &mut opened).map_err(WrongUse::because)?)
+    Ok(opening::source(source, &mut opened).map_err(WrongUse::because)?)
 }
 
 pub(super) fn picture(frame: &Frame, marks: &[Mark<'_>]) -> anyhow::Result<Picture> {

@@ -44,7 +44,7 @@ fn an_agx_orin_at_its_highest_clocks_has_the_published_peaks() {
 
 #[test]
 fn what_is_not_known_is_said_with_what_is_meant() {
-    let said = named("Jetson AGX Orin 64G").unwrap_err();
+    let said = named("Jetson AGX Oryn 64GB").unwrap_err();
     assert!(said.contains("did you mean \"Jetson AGX Orin 64GB\"?"), "{said}");
     let module = named("Jetson AGX Orin 64GB").unwrap();
     let said = mode_named(&module.configurations[0], "MAXIMUM").unwrap_err();
@@ -59,4 +59,16 @@ fn what_is_not_known_is_said_with_what_is_meant() {
             .unwrap_err()
             .contains("not in jetlag's table")
     );
+}
+
+#[test]
+fn a_part_of_a_name_will_do_where_one_board_has_it() {
+    assert_eq!(named("AGX Orin 64GB").unwrap().name, "Jetson AGX Orin 64GB");
+    assert_eq!(named("IGX Orin").unwrap().name, "IGX Orin");
+    let several = named("agx orin").unwrap_err();
+    assert!(
+        several.contains("several boards") && several.contains("Jetson AGX Orin 32GB, "),
+        "{several}"
+    );
+    assert!(named("").unwrap_err().contains("known are Jetson TX1, "));
 }
