@@ -64,26 +64,25 @@ pub enum Standing {
 }
 
 /// The metrics of a line such as `response.p99,energy,max:throughput`; `min:` and `max:` say which way is better where the name does not.
+/// A word that names a figure of several tenants is as many metrics: who gains for one at another's cost beats nobody.
 ///
 /// # Errors
-/// A metric that the table does not have, or that several tenants have.
+/// A metric that the table does not have.
 pub fn metrics(text: &str, table: &Table) -> Result<Vec<Metric>, MetricError> {
-    let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-    words
-        .map(|word| {
-            let (way, word) = match word.split_once(':') {
-                Some(("max", word)) => (Some(Better::Higher), word),
-                Some(("min", word)) => (Some(Better::Lower), word),
-                _ => (None, word),
-            };
-            let column = table.column(word)?;
-            Ok(Metric {
-                better: way.unwrap_or_else(|| Better::of(&column.name)),
-                name: column.name,
-                unit: column.unit,
-            })
-        })
-        .collect()
+    let mut metrics = Vec::new();
+    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        let (way, word) = match word.split_once(':') {
+            Some(("max", word)) => (Some(Better::Higher), word),
+            Some(("min", word)) => (Some(Better::Lower), word),
+            _ => (None, word),
+        };
+        metrics.extend(table.columns_of(word)?.into_iter().map(|column| Metric {
+            better: way.unwrap_or_else(|| Better::of(&column.name)),
+            name: column.name.clone(),
+            unit: column.unit.clone(),
+        }));
+    }
+    Ok(metrics)
 }
 
 /// Each point's standing, in the order of the points.

@@ -19,6 +19,8 @@ use crate::report::table::{Align, Grid, Ink};
 const PRINTED: usize = 200;
 /// Figures of each tenant that are printed.
 const FIGURES: [&str; 3] = ["response.p50", "response.p99", "miss_rate"];
+/// Figures of a front beside which settings still have a column; beside more they stand below.
+const BESIDE_SETTINGS: usize = 3;
 /// Version of the forms for programs.
 const SCHEMA: u32 = 1;
 
@@ -224,9 +226,9 @@ fn set(settings: &[Setting]) -> Value {
     Value::Object(all.collect())
 }
 
-fn settings(settings: &[Setting]) -> String {
+fn settings<'a>(settings: impl IntoIterator<Item = &'a Setting>) -> String {
     let all = settings
-        .iter()
+        .into_iter()
         .map(|setting| format!("{}={}", short(&setting.path), setting.value));
     all.collect::<Vec<_>>().join(" ")
 }
@@ -331,7 +333,14 @@ pub(super) fn pareto(
         };
         grid = grid.column(format!("{} {way}", metric.name), Align::Right);
     }
-    grid = grid.column("settings", Align::Left);
+    // What all points have tells none apart.
+    let everywhere = |setting: &Setting| points.iter().all(|point| point.settings().contains(setting));
+    let own = |point: &PointFigures<'_>| settings(point.settings().iter().filter(|one| !everywhere(one)));
+    let beside = metrics.len() <= BESIDE_SETTINGS;
+    if beside {
+        grid = grid.column("settings", Align::Left);
+    }
+    let mut below = Grid::headless().column("", Align::Right).column("", Align::Left);
     let rank = |standing: &Standing| match standing {
         Standing::Front => 0,
         Standing::Undecided { .. } => 1,
@@ -363,12 +372,18 @@ pub(super) fn pareto(
                 .iter()
                 .map(|metric| plain(figure(point.pooled(&metric.name).as_ref()))),
         );
-        row.push(plain(settings(point.settings())));
+        match beside {
+            true => row.push(plain(own(point))),
+            false => below.row(vec![plain(point.number.to_string()), plain(own(point))]),
+        }
         grid.row(row);
     }
     let mut text = Ink::Bold.paint("PARETO", &style)
         + &format!("  {front} of {} points are on the front\n", points.len());
     text += &grid.render(&style);
+    if !beside {
+        text += &format!("  Settings:\n{}", below.render(&style));
+    }
     if points.len() > PRINTED {
         text += &format!("  … and {} more points\n", points.len() - PRINTED);
     }

@@ -149,6 +149,25 @@ impl Table {
     /// # Errors
     /// There is none, or several tenants have it.
     pub fn column(&self, word: &str) -> Result<Column, MetricError> {
+        let found = self.columns_of(word)?;
+        match &found[..] {
+            [only] => Ok((*only).clone()),
+            several => Err(MetricError::OfSeveral {
+                metric: word.to_owned(),
+                known: several
+                    .iter()
+                    .take(NAMED)
+                    .map(|column| column.name.clone())
+                    .collect(),
+            }),
+        }
+    }
+
+    /// The figures that a word names, never none: a word without a tenant names those of all tenants.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn columns_of(&self, word: &str) -> Result<Vec<&Column>, MetricError> {
         let asked = word.replace("p99.9", "p99_9");
         let asked = match asked.as_str() {
             "energy" => "energy.total",
@@ -156,7 +175,7 @@ impl Table {
         };
         let is_meant = |column: &&Column, name: &str| column.name == name || column.head() == name;
         if let Some(found) = self.columns.iter().find(|column| is_meant(column, asked)) {
-            return Ok(found.clone());
+            return Ok(vec![found]);
         }
         let of_a_tenant = |column: &&Column| {
             column.name.split_once('.').is_some_and(|(_, rest)| {
@@ -168,40 +187,30 @@ impl Table {
             })
         };
         let found: Vec<&Column> = self.columns.iter().filter(of_a_tenant).collect();
-        match &found[..] {
-            [only] => Ok((*only).clone()),
-            [] => {
-                let names: Vec<&str> = self
-                    .columns
-                    .iter()
-                    .flat_map(|column| {
-                        [
-                            Some(column.name.as_str()),
-                            column.name.split_once('.').map(|(_, rest)| rest),
-                        ]
-                    })
-                    .flatten()
-                    .collect();
-                Err(MetricError::Unknown {
-                    metric: word.to_owned(),
-                    nearest: nearest(word, names.iter().copied()).map(str::to_owned),
-                    known: self
-                        .columns
-                        .iter()
-                        .take(NAMED)
-                        .map(|column| column.name.clone())
-                        .collect(),
-                })
-            }
-            several => Err(MetricError::OfSeveral {
-                metric: word.to_owned(),
-                known: several
-                    .iter()
-                    .take(NAMED)
-                    .map(|column| column.name.clone())
-                    .collect(),
-            }),
+        if !found.is_empty() {
+            return Ok(found);
         }
+        let names: Vec<&str> = self
+            .columns
+            .iter()
+            .flat_map(|column| {
+                [
+                    Some(column.name.as_str()),
+                    column.name.split_once('.').map(|(_, rest)| rest),
+                ]
+            })
+            .flatten()
+            .collect();
+        Err(MetricError::Unknown {
+            metric: word.to_owned(),
+            nearest: nearest(word, names.iter().copied()).map(str::to_owned),
+            known: self
+                .columns
+                .iter()
+                .take(NAMED)
+                .map(|column| column.name.clone())
+                .collect(),
+        })
     }
 
     /// The axis of this path.

@@ -7,7 +7,21 @@ use jetlag_sweep::{Axis, Choice, Column, Figure, Plan, Setting, Table};
 use super::journals::{header, run};
 
 /// A table of points with two figures each: their true values, read `repeats` times with noise of this half-width.
-fn table(points: &[(f64, f64)], half: f64, repeats: u32, mut noise: impl FnMut() -> f64) -> Table {
+fn table(points: &[(f64, f64)], half: f64, repeats: u32, noise: impl FnMut() -> f64) -> Table {
+    let columns = [
+        Column::new("camera.response.p99", "ms"),
+        Column::new("camera.throughput", "fps"),
+    ];
+    table_of(columns, points, half, repeats, noise)
+}
+
+fn table_of(
+    columns: [Column; 2],
+    points: &[(f64, f64)],
+    half: f64,
+    repeats: u32,
+    mut noise: impl FnMut() -> f64,
+) -> Table {
     let plan = Plan {
         repeats,
         choice: Choice::Points(
@@ -19,20 +33,17 @@ fn table(points: &[(f64, f64)], half: f64, repeats: u32, mut noise: impl FnMut()
     };
     let mut text = encode(&Entry::Columns {
         id: 0,
-        columns: vec![
-            Column::new("camera.response.p99", "ms"),
-            Column::new("camera.throughput", "fps"),
-        ],
+        columns: columns.into(),
     })
     .unwrap();
-    for (place, (p99, fps)) in points.iter().enumerate() {
+    for (place, (first, second)) in points.iter().enumerate() {
         for repeat in 0..repeats {
             let mut run = run(&[("a", &place.to_string())], repeat);
             run.columns = Some(0);
             let figure = |value: f64| Figure::with(value, value - half, value + half);
             run.figures = vec![
-                figure(p99 + noise() * half / 2.0),
-                figure(fps + noise() * half / 2.0),
+                figure(first + noise() * half / 2.0),
+                figure(second + noise() * half / 2.0),
             ];
             text += &encode(&Entry::Run(run)).unwrap();
         }
@@ -88,6 +99,27 @@ fn what_the_intervals_do_not_decide_stays_and_is_named_so() {
     assert_eq!(found[1], Standing::Undecided { beside: 0 });
     assert_eq!(found[2], Standing::Out { by: 0 });
     assert_eq!(found[3], Standing::Out { by: 0 });
+}
+
+#[test]
+fn a_figure_without_a_tenant_is_that_of_each() {
+    let columns = ["camera", "lidar"].map(|tenant| Column::new(format!("{tenant}.response.p99"), "ms"));
+    let table = table_of(
+        columns,
+        &[(10.0, 30.0), (30.0, 10.0), (15.0, 35.0)],
+        1.0,
+        1,
+        || 0.0,
+    );
+    let metrics = metrics("response.p99", &table).unwrap();
+    assert_eq!(metrics.len(), 2);
+    let found = standings(&table.points(), &metrics);
+    assert_eq!(found, [Standing::Front, Standing::Front, Standing::Out { by: 0 }]);
+    let error = table.column("response.p99").unwrap_err().to_string();
+    assert!(
+        error.contains("camera.response.p99 or lidar.response.p99"),
+        "{error}"
+    );
 }
 
 #[test]
