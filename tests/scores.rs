@@ -327,6 +327,52 @@ fn a_run_on_kittis_layout_is_scored_exported_and_drawn() {
         2,
         &["tenant camera has no measured frame 99; its frames are 0 to 5"],
     );
+    // An option that would have no effect is refused.
+    for (arguments, said) in [
+        (
+            &[
+                "eval",
+                "builtin:camera",
+                "--data",
+                "scenes",
+                "--fail-if",
+                "camera.ap < 0.5",
+            ][..],
+            "only a run file (.mcap) takes --fail-if, and builtin:camera is none",
+        ),
+        (
+            &["eval", "both.mcap", "--limit", "1", "--iou", "0.7"],
+            "only a detector takes --iou and --limit, and both.mcap is none",
+        ),
+        (
+            &[
+                "view",
+                "both.mcap",
+                "--tenant",
+                "camera",
+                "--frame",
+                "2",
+                "-o",
+                "x.jpg",
+            ],
+            "name a file that ends in .png",
+        ),
+        (
+            &[
+                "export",
+                "both.mcap",
+                "--tenant",
+                "lidar",
+                "--format",
+                "coco",
+                "-o",
+                "x.json",
+            ],
+            "what it found is in space",
+        ),
+    ] {
+        assert_refused(&run(arguments, folder), 2, &[said]);
+    }
     // A dataset that lies elsewhere now.
     fs::rename(folder.join("scenes"), folder.join("elsewhere")).unwrap();
     let moved = [

@@ -29,7 +29,7 @@ pub struct CountersArgs {
     #[arg(long, value_name = "METRICS", value_delimiter = ',', conflicts_with_all = ["from", "list"])]
     pub metrics: Vec<String>,
     /// Sizes of a network's dynamic inputs, INPUT:8x3x640x640; may be repeated: each is counted by itself.
-    #[arg(long, value_name = "SHAPES", conflicts_with_all = ["from", "list"])]
+    #[arg(long, visible_alias = "shape", value_name = "SHAPES", conflicts_with_all = ["from", "list"])]
     pub shapes: Vec<Shapes>,
     /// Override a field of the scenario; may be repeated.
     #[arg(long = "set", value_name = "PATH=VALUE", conflicts_with_all = ["from", "list"])]

@@ -95,7 +95,7 @@ pub struct VariantsArgs {
     #[arg(long = "dim", value_name = "NAME=SIZE")]
     pub dims: Vec<String>,
     /// Shape of an input, such as images:1x3x640x640; may be repeated.
-    #[arg(long = "shape", value_name = "TENSOR:SHAPE")]
+    #[arg(long = "shape", visible_alias = "shapes", value_name = "TENSOR:SHAPE")]
     pub shapes: Vec<String>,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]

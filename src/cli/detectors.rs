@@ -39,7 +39,12 @@ pub struct InspectArgs {
     #[arg(long, conflicts_with = "profile")]
     pub work: bool,
     /// Shape of an input for --work, such as images:4x3x640x640; may be repeated.
-    #[arg(long = "shape", value_name = "TENSOR:SHAPE", requires = "work")]
+    #[arg(
+        long = "shape",
+        visible_alias = "shapes",
+        value_name = "TENSOR:SHAPE",
+        requires = "work"
+    )]
     pub shapes: Vec<String>,
     /// Count bytes as if floats had 16 or 8 bits (--work) [default: as the network has them].
     #[arg(long = "as", value_enum, value_name = "TYPE", requires = "work")]
@@ -92,9 +97,9 @@ pub struct EvalArgs {
     /// annotations (.json) [default, of a run: where it read its frames].
     #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
-    /// Minimum overlap (IoU) of a match: 2-D, or bird's-eye view for LiDAR (of a detector).
-    #[arg(long, default_value_t = 0.5, allow_negative_numbers = true)]
-    pub iou: f32,
+    /// Minimum overlap (IoU) of a match: 2-D, or bird's-eye view for LiDAR [default: 0.5] (of a detector).
+    #[arg(long, allow_negative_numbers = true)]
+    pub iou: Option<f32>,
     /// Minimum score of a detection [default: the detector's own] (of a detector).
     #[arg(long, allow_negative_numbers = true)]
     pub threshold: Option<f32>,
@@ -104,13 +109,13 @@ pub struct EvalArgs {
     /// Where the detector runs, as a scenario writes it: 'TensorRt(build: "--precision fp16")' [default: Cpu()].
     #[arg(long, value_name = "BACKEND")]
     pub backend: Option<String>,
-    /// Truth at each frame's own time, or at the moment when its answer was ready (of a run).
-    #[arg(long, value_enum, default_value_t)]
-    pub mode: EvalMode,
+    /// Truth at each frame's own time, or at the moment when its answer was ready [default: still] (of a run).
+    #[arg(long, value_enum)]
+    pub mode: Option<EvalMode>,
     /// Score this tenant alone (of a run).
     #[arg(long, value_name = "NAME")]
     pub tenant: Option<String>,
-    /// Another run on the same frames: shows both and the difference, with its interval.
+    /// Another run on the same frames: shows both and the difference, with its interval (of a run).
     #[arg(long, value_name = "RUN")]
     pub against: Option<PathBuf>,
     /// Exit with 3 if this is so or cannot be known, such as 'camera.ap < 0.5'; may be repeated (of a run).

@@ -24,7 +24,7 @@ pub struct InitArgs {
     #[arg(long, value_name = "TOPIC", requires = "bag")]
     pub topic: Option<String>,
     /// Sizes of dynamic inputs, INPUT:1x3x640x640, separated by commas.
-    #[arg(long, value_name = "SHAPES")]
+    #[arg(long, visible_alias = "shape", value_name = "SHAPES")]
     pub shapes: Option<Shapes>,
     /// The folder to write to; nothing in it is overwritten.
     #[arg(short, long, value_name = "DIR", default_value = ".")]

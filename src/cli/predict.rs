@@ -159,7 +159,7 @@ pub struct PredictApply {
     /// The network (.onnx).
     pub network: PathBuf,
     /// Shapes of the network's inputs, such as images:8x3x224x224; the first dimension is the batch.
-    #[arg(long = "shape", value_name = "TENSOR:SHAPE")]
+    #[arg(long = "shape", visible_alias = "shapes", value_name = "TENSOR:SHAPE")]
     pub shapes: Vec<String>,
     /// Size of a named dimension; may be repeated.
     #[arg(long = "dim", value_name = "NAME=SIZE")]

@@ -13,7 +13,7 @@ pub struct RunArgs {
     /// The scenario (RON), see docs/scenarios.md; or a network (.onnx) or a detector spec (.ron), as its only tenant.
     pub scenario: PathBuf,
     /// Sizes of a network's dynamic inputs, INPUT:1x3x640x640, separated by commas.
-    #[arg(long, value_name = "SHAPES")]
+    #[arg(long, visible_alias = "shape", value_name = "SHAPES")]
     pub shapes: Option<Shapes>,
     #[command(flatten)]
     #[allow(missing_docs, reason = "the options' own docs are shown")]

@@ -27,6 +27,8 @@ use crate::source::kitti::{self, Label};
 use crate::source::{Content, ContentKind, Frame, Source, SourceError, images, points};
 use detections::Detections;
 
+/// Overlap from which a box is a match, where `--iou` says nothing else.
+const LEAST_IOU: f32 = 0.5;
 /// Fewest points on an object that a LiDAR detector is expected to find.
 const MIN_POINTS: usize = 10;
 
@@ -40,8 +42,10 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
         .extension()
         .is_some_and(|ending| ending == "mcap")
     {
+        only_of("a detector", &args.detector, &of_a_detector(args))?;
         return super::scores::run(args);
     }
+    only_of("a run file (.mcap)", &args.detector, &of_a_run(args))?;
     let settings = settings(args)?;
     let data = args
         .data
@@ -134,14 +138,48 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// The options that are given, of those that say how a detector is evaluated.
+fn of_a_detector(args: &EvalArgs) -> Vec<&'static str> {
+    given([
+        ("--iou", args.iou.is_some()),
+        ("--threshold", args.threshold.is_some()),
+        ("--limit", args.limit.is_some()),
+        ("--backend", args.backend.is_some()),
+    ])
+}
+
+/// The options that are given, of those that say how a run is scored.
+fn of_a_run(args: &EvalArgs) -> Vec<&'static str> {
+    given([
+        ("--mode", args.mode.is_some()),
+        ("--tenant", args.tenant.is_some()),
+        ("--against", args.against.is_some()),
+        ("--fail-if", !args.fail_if.is_empty()),
+    ])
+}
+
+fn given<const N: usize>(options: [(&'static str, bool); N]) -> Vec<&'static str> {
+    let given = options.into_iter().filter(|(_, given)| *given);
+    given.map(|(option, _)| option).collect()
+}
+
+/// An option that would have no effect is refused: a limit that nothing is held against must not look kept.
+fn only_of(what: &str, named: &str, given: &[&str]) -> Result<(), WrongUse> {
+    match given {
+        [] => Ok(()),
+        _ => Err(WrongUse(format!(
+            "only {what} takes {}, and {named} is none",
+            given.join(" and ")
+        ))),
+    }
+}
+
 /// What was asked for, if it makes sense.
 fn settings(args: &EvalArgs) -> Result<EvalSettings, WrongUse> {
     let refused = |problem: String| Err(WrongUse(problem));
-    if !(args.iou > 0.0 && args.iou <= 1.0) {
-        return refused(format!(
-            "--iou {}: must be above 0 and at most 1, such as 0.5",
-            args.iou
-        ));
+    let iou = args.iou.unwrap_or(LEAST_IOU);
+    if !(iou > 0.0 && iou <= 1.0) {
+        return refused(format!("--iou {iou}: must be above 0 and at most 1, such as 0.5"));
     }
     if let Some(score) = args.threshold.filter(|score| !(0.0..=1.0).contains(score)) {
         return refused(format!("--threshold {score}: must be from 0 to 1, such as 0.3"));
@@ -150,7 +188,7 @@ fn settings(args: &EvalArgs) -> Result<EvalSettings, WrongUse> {
         return refused("--limit must be at least 1".to_owned());
     }
     Ok(EvalSettings {
-        min_iou: f64::from(args.iou),
+        min_iou: f64::from(iou),
         min_score: args.threshold.unwrap_or(0.0),
         max_frames: args.limit.map(|n| n as u64),
     })

@@ -408,6 +408,7 @@ mod tests {
             name: "images".to_owned(),
             element: "float".to_owned(),
             shape: shape.iter().map(|d| (*d).to_owned()).collect(),
+            is_shaped: true,
         };
         let dynamic = [input(&["batch", "3", "height"])];
         let check = |name, inputs: &[Port]| known_dimensions(&BTreeMap::from([(name, 1)]), inputs);

@@ -209,6 +209,8 @@ enum Misfit {
 fn shape(port: &Port, given: Option<&[usize]>) -> Result<Shape, Misfit> {
     let stated: Vec<Option<usize>> = port.shape.iter().map(|extent| extent.parse().ok()).collect();
     let extents: Vec<usize> = match given {
+        None if !port.is_shaped => return Err(Misfit::Open),
+        Some(given) if !port.is_shaped => given.to_vec(),
         None => stated
             .iter()
             .copied()
@@ -249,6 +251,9 @@ fn spelling(open: &[&Port]) -> String {
     let named: Vec<String> = open
         .iter()
         .map(|port| {
+            if !port.is_shaped {
+                return format!("all of input `{}`, whose shape the network leaves out", port.name);
+            }
             let names: Vec<String> = port
                 .shape
                 .iter()
@@ -266,6 +271,9 @@ fn spelling(open: &[&Port]) -> String {
     let shapes: Vec<String> = open
         .iter()
         .map(|port| {
+            if !port.is_shaped {
+                return format!("{}:NxMxK", port.name);
+            }
             let extents = port.shape.iter().map(|extent| match extent.parse::<usize>() {
                 Ok(fixed) => fixed.to_string(),
                 Err(_) => placeholder(extent),
@@ -321,24 +329,30 @@ fn fill(tensor: &mut HostTensor, fill: Fill, number: u64) -> Result<(), Detector
     match fill {
         Fill::Zeros => bytes.fill(0),
         Fill::Ones => each(bytes, element, || 1.0, || 1, || 1),
-        Fill::Random { seed } => {
+        Fill::Random { seed, max } => {
             let dice = std::cell::RefCell::new(Pcg64::seed_from_u64(seed.wrapping_add(number)));
             let bits = || dice.borrow_mut().next_u64();
             // 24 bits are what an f32 below 1 holds exactly.
             let unit = || (bits() >> 40) as f32 / (1 << 24) as f32;
-            each(bytes, element, unit, || bits() as u8, || (bits() >> 63) as u8);
+            let max = match element {
+                ElementType::Bool => 2,
+                _ => max.map_or(2, |max| u64::from(max.get())),
+            };
+            // The upper half scaled to 0..max, which is below 2³¹.
+            let whole = || (((bits() >> 32) * max) >> 32) as i32;
+            each(bytes, element, unit, || bits() as u8, whole);
         }
     }
     Ok(())
 }
 
-/// Writes each element: floats, bytes, and other integers and flags.
+/// Writes each element: floats, bytes, and other integers and flags, which are not negative.
 fn each(
     bytes: &mut [u8],
     element: ElementType,
     float: impl Fn() -> f32,
     byte: impl Fn() -> u8,
-    whole: impl Fn() -> u8,
+    whole: impl Fn() -> i32,
 ) {
     match element {
         ElementType::F32 => bytes
@@ -348,11 +362,11 @@ fn each(
             .chunks_exact_mut(2)
             .for_each(|at| at.copy_from_slice(&half(float()).to_ne_bytes())),
         ElementType::U8 | ElementType::I8 => bytes.iter_mut().for_each(|at| *at = byte()),
-        ElementType::Bool => bytes.iter_mut().for_each(|at| *at = whole()),
+        ElementType::Bool => bytes.iter_mut().for_each(|at| *at = u8::from(whole() > 0)),
         ElementType::I32 => {
             bytes
                 .chunks_exact_mut(4)
-                .for_each(|at| at.copy_from_slice(&i32::from(whole()).to_ne_bytes()));
+                .for_each(|at| at.copy_from_slice(&whole().to_ne_bytes()));
         }
         ElementType::I64 => {
             bytes
@@ -391,6 +405,7 @@ mod tests {
             name: name.to_owned(),
             element: element.to_owned(),
             shape: shape.iter().map(|extent| (*extent).to_owned()).collect(),
+            is_shaped: true,
         }
     }
 
@@ -408,6 +423,22 @@ mod tests {
             ..MadeInputs::default()
         };
         super::inputs(&facts, &made)
+    }
+
+    #[test]
+    fn an_input_without_a_shape_is_no_single_number() {
+        let number = port("a", "float", &[]);
+        let unknown = Port {
+            is_shaped: false,
+            ..number.clone()
+        };
+        assert_eq!(with(&[number], "").unwrap()[0].max_shape.dims().len(), 0);
+        let said = with(std::slice::from_ref(&unknown), "").unwrap_err();
+        assert!(
+            said[0].contains("all of input `a`, whose shape the network leaves out"),
+            "{said:?}"
+        );
+        assert_eq!(with(&[unknown], "a:2x3").unwrap()[0].max_shape.dims(), [2, 3]);
     }
 
     #[test]
@@ -468,9 +499,10 @@ mod tests {
                 fill(&mut tensor, what, number).unwrap();
                 tensor.bytes().to_vec()
             };
-            let random = filled(Fill::Random { seed: 1 }, 0);
-            assert_eq!(random, filled(Fill::Random { seed: 1 }, 0), "{element:?}");
-            assert_ne!(random, filled(Fill::Random { seed: 1 }, 1), "{element:?}");
+            let usual = Fill::Random { seed: 1, max: None };
+            let random = filled(usual, 0);
+            assert_eq!(random, filled(usual, 0), "{element:?}");
+            assert_ne!(random, filled(usual, 1), "{element:?}");
             assert!(filled(Fill::Zeros, 0).iter().all(|byte| *byte == 0));
             let one = match element {
                 ElementType::F32 => 1_f32.to_ne_bytes().to_vec(),
@@ -493,6 +525,25 @@ mod tests {
         assert!(values.iter().all(|value| (0.0..1.0).contains(value)));
         let mean = values.iter().sum::<f32>() / 1000.0;
         assert!((mean - 0.5).abs() < 0.05, "{mean}");
+    }
+
+    #[test]
+    fn integers_reach_up_to_what_was_said() {
+        let mut tensor = HostTensor::zeroed("words", ElementType::I64, Shape::new(&[1000]).unwrap());
+        let words = Fill::Random {
+            seed: 3,
+            max: std::num::NonZeroU32::new(30522),
+        };
+        fill(&mut tensor, words, 0).unwrap();
+        let words = tensor
+            .bytes()
+            .chunks_exact(8)
+            .map(|b| i64::from_ne_bytes(b.try_into().unwrap()));
+        let (least, most) = (words.clone().min().unwrap(), words.max().unwrap());
+        assert!(
+            (0..300).contains(&least) && (30200..30522).contains(&most),
+            "{least} to {most}"
+        );
     }
 
     #[test]

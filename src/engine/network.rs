@@ -44,6 +44,9 @@ pub struct Port {
     pub element: String,
     /// Dimensions; a number, a symbol, or `?`.
     pub shape: Vec<String>,
+    /// Whether the network states a shape: one of no dimensions is a single number, and none at all may be anything.
+    #[serde(skip)]
+    pub is_shaped: bool,
 }
 
 /// Why a network could not be read.
@@ -384,8 +387,8 @@ pub(crate) fn external_files(graph: &GraphProto) -> BTreeSet<String> {
 
 fn port(value: &ValueInfoProto) -> Port {
     let tensor = value.r#type.as_ref().and_then(|t| t.tensor_type.as_ref());
-    let shape = tensor
-        .and_then(|t| t.shape.as_ref())
+    let stated = tensor.and_then(|t| t.shape.as_ref());
+    let shape = stated
         .map(|shape| {
             shape
                 .dim
@@ -405,6 +408,7 @@ fn port(value: &ValueInfoProto) -> Port {
         name: value.name.clone().unwrap_or_default(),
         element: element.to_owned(),
         shape,
+        is_shaped: stated.is_some(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Made inputs as written: `Network(network: "net.onnx", shapes: "images:1x3x640x640", fill: Zeros)`, in a scenario in place of
 //! a detector, or as a detector spec of its own.
 
+use std::num::NonZeroU32;
+
 use super::{Fill, MadeInputs, Shapes};
 use crate::written::{Choices, Fields, Node, ProblemKind, Reader, Spot, choice, plain};
 
@@ -13,7 +15,7 @@ static FILLS: Choices<'_> = Choices {
     all: &[
         plain("Zeros"),
         plain("Ones"),
-        choice("Random", &["seed"], 1, "Random(seed: 7)"),
+        choice("Random", &["seed", "max"], 1, "Random(seed: 7)"),
     ],
 };
 
@@ -57,6 +59,21 @@ fn fill(r: &mut Reader, node: &Node, _: &str) -> Option<Fill> {
         "Ones" => Fill::Ones,
         _ => Fill::Random {
             seed: r.optional(&fields, "seed", Reader::whole).or(0),
+            max: r.optional(&fields, "max", max).given().map(|spot| spot.value),
         },
     })
+}
+
+/// What integers are below: an i32 holds them too.
+fn max(r: &mut Reader, node: &Node, field: &str) -> Option<NonZeroU32> {
+    let most = r.whole::<u32>(node, field)?;
+    let max = NonZeroU32::new(most).filter(|max| i32::try_from(max.get()).is_ok());
+    if max.is_none() {
+        let problem = format!(
+            "`max` is {most}: integers are below it, and it must be from 1 to {}",
+            i32::MAX
+        );
+        r.report(&node.place, ProblemKind::Syntax { problem });
+    }
+    max
 }

@@ -205,7 +205,7 @@ fn runs_of_earlier_versions_and_wrong_ceilings_are_told() {
     let text = done(&["roofline", old, "--ceilings", &ceilings]);
     assert!(text.contains("ROOFLINE"), "{text}");
     for (arguments, said) in [
-        (vec!["--board", "Jetson AGX Orin 64G"], "did you mean"),
+        (vec!["--board", "Jetson AGX Oryn 64GB"], "did you mean"),
         (
             vec!["--board", "Jetson AGX Orin 64GB", "--mode", "FAST"],
             "no power mode is called",

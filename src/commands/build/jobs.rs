@@ -338,6 +338,7 @@ mod tests {
             name: name.into(),
             element: "float".into(),
             shape: shape.iter().map(|extent| (*extent).to_owned()).collect(),
+            is_shaped: true,
         }
     }
 

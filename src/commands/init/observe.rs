@@ -164,6 +164,7 @@ mod tests {
             name: "x".to_owned(),
             element: "float".to_owned(),
             shape: shape.iter().map(|extent| (*extent).to_owned()).collect(),
+            is_shaped: true,
         };
         guessed(&port, noted).map(|(extents, _)| extents)
     }

@@ -7,11 +7,12 @@ use std::path::Path;
 use anyhow::Context;
 use jetlag_score::files;
 
-use super::answers::{self, Answers};
+use super::answers::{self, Answer, Answers};
 use super::{Dataset, coco, dataset};
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::commands::outcome::{Outcome, WrongUse};
 use crate::commands::output::print;
+use crate::detector::{Detection, Place};
 use crate::scenario::SourceSpec;
 
 /// Writes the results of one tenant.
@@ -125,8 +126,30 @@ fn nuscenes(answers: &Answers, args: &ExportArgs, _: &Path) -> anyhow::Result<()
     dataset(answers, args.data.as_deref()).map(drop)
 }
 
-/// A list of detections; images and classes have the dataset's numbers where `--data` names its annotations.
+/// A list of detections; images and classes have the dataset's numbers where `--data` names its annotations. Of sources that are no
+/// folder of images, a frame's number is its image's, which is said.
 fn coco(answers: &Answers, args: &ExportArgs, out: &Path) -> anyhow::Result<()> {
+    let in_image = |found: &&Detection| matches!(found.place, Place::Image(_));
+    let of_several = |answer: &Answer| {
+        let mut cameras = answer.found.iter().filter(in_image).map(|found| found.camera);
+        let first = cameras.next();
+        cameras.any(|camera| Some(camera) != first)
+    };
+    if answers.frames.iter().any(of_several) {
+        return Err(WrongUse(format!(
+            "tenant {}: its frames have boxes in the images of several cameras, and COCO's results are of single images",
+            answers.tenant
+        ))
+        .into());
+    }
+    let mut all = answers.frames.iter().flat_map(|answer| &answer.found).peekable();
+    if all.peek().is_some() && !all.any(|found| in_image(&found)) {
+        return Err(WrongUse(format!(
+            "tenant {}: what it found is in space, and COCO's results are of boxes in images",
+            answers.tenant
+        ))
+        .into());
+    }
     let annotated = match &args.data {
         Some(file) if file.extension().is_some_and(|ending| ending == "json") => {
             Some(super::coco::read(&answers.source, file)?)
@@ -165,6 +188,12 @@ fn coco(answers: &Answers, args: &ExportArgs, out: &Path) -> anyhow::Result<()> 
                 .unwrap_or(content),
         };
         images.push((number, coco::found(answer, &map)?));
+    }
+    if !matches!(answers.source, SourceSpec::Images { .. }) {
+        log::warn!(
+            "the source of {} has no numbers of images: image_id is the number of the frame in it, from 0",
+            answers.tenant
+        );
     }
     let mut file = create(out, args.force)?;
     let images = images.iter().map(|(number, found)| (*number, found.as_slice()));

@@ -59,7 +59,7 @@ enum Dataset {
 /// # Errors
 /// [`WrongUse`] for a file that is no run, a run without detections, a dataset that is not there or is another one.
 pub(super) fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
-    let mode = match args.mode {
+    let mode = match args.mode.unwrap_or_default() {
         EvalMode::Still => Mode::Still,
         EvalMode::Stream => Mode::Stream,
     };

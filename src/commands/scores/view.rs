@@ -26,6 +26,17 @@ const ABOVE: usize = 1000;
 /// # Errors
 /// [`WrongUse`] for a run without detections, a frame that is not there or has no content, a source that has changed.
 pub(in crate::commands) fn view(args: &ViewArgs) -> anyhow::Result<Outcome> {
+    if !args
+        .output
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("png"))
+    {
+        let given = args.output.display();
+        return Err(WrongUse(format!(
+            "-o {given}: the picture is a PNG; name a file that ends in .png"
+        ))
+        .into());
+    }
     let all = answers::read(&args.run, args.tenant.as_deref())?;
     let [answers] = &all[..] else {
         let names: Vec<&str> = all.iter().map(|answers| answers.tenant.as_str()).collect();

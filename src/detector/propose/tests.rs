@@ -18,6 +18,7 @@ fn port(text: &str) -> Port {
         name: name.to_owned(),
         element: element.to_owned(),
         shape: shape.split(',').map(str::to_owned).collect(),
+        is_shaped: true,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU32;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -22,16 +23,19 @@ pub enum Fill {
     Zeros,
     /// Ones.
     Ones,
-    /// Random numbers: floats from 0 to 1, any byte, and 0 or 1 for other integers, which are often indices.
+    /// Random numbers: floats from 0 to 1, any byte, and other integers, which are often indices.
     Random {
         /// Equal seeds give equal inputs.
         seed: u64,
+        /// Integers of four and eight bytes are below this; 0 or 1 without it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max: Option<NonZeroU32>,
     },
 }
 
 impl Default for Fill {
     fn default() -> Self {
-        Fill::Random { seed: 0 }
+        Fill::Random { seed: 0, max: None }
     }
 }
 
@@ -41,7 +45,8 @@ impl fmt::Display for Fill {
         match self {
             Fill::Zeros => f.write_str("Zeros"),
             Fill::Ones => f.write_str("Ones"),
-            Fill::Random { seed } => write!(f, "Random(seed: {seed})"),
+            Fill::Random { seed, max: None } => write!(f, "Random(seed: {seed})"),
+            Fill::Random { seed, max: Some(max) } => write!(f, "Random(seed: {seed}, max: {max})"),
         }
     }
 }
@@ -133,7 +138,12 @@ mod tests {
 
     #[test]
     fn a_fill_is_shown_as_a_scenario_has_it() {
-        assert_eq!(Fill::Random { seed: 7 }.to_string(), "Random(seed: 7)");
+        let random = |max| Fill::Random {
+            seed: 7,
+            max: NonZeroU32::new(max),
+        };
+        assert_eq!(random(0).to_string(), "Random(seed: 7)");
+        assert_eq!(random(30522).to_string(), "Random(seed: 7, max: 30522)");
         assert_eq!(Fill::Zeros.to_string(), "Zeros");
     }
 }
