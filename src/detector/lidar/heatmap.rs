@@ -99,6 +99,8 @@ pub struct HeatmapDecode {
     scored: Vec<Scored>,
     candidates: Vec<Candidate>,
     velocities: Vec<Option<[f32; 2]>>,
+    /// What all tasks found, one task after the other, with its place.
+    unordered: Vec<(usize, Detection)>,
 }
 
 /// A cell whose score is high enough.
@@ -117,6 +119,7 @@ impl HeatmapDecode {
             scored: Vec::with_capacity(head.before),
             candidates: Vec::with_capacity(head.before),
             velocities: Vec::with_capacity(head.before),
+            unordered: Vec::with_capacity(head.before),
             head,
             suppress,
         }
@@ -268,24 +271,28 @@ impl Postprocess for HeatmapDecode {
         found: &mut Vec<Detection>,
     ) -> Result<(), DetectorError> {
         found.clear();
+        self.unordered.clear();
         for number in 0..self.head.how.tasks.len() {
             self.score(number, outputs)?;
             self.decode(number, outputs)?;
-            let velocities = &self.velocities;
+            let (velocities, unordered) = (&self.velocities, &mut self.unordered);
             let distance = self.head.how.tasks.get(number).and_then(|task| task.distance);
             self.suppress
                 .run_with(&self.candidates, distance, |index, candidate| {
-                    found.push(Detection {
+                    let one = Detection {
                         class: candidate.class,
                         score: candidate.score,
                         place: Place::Space(candidate.at),
                         velocity: velocities.get(index).copied().flatten(),
                         camera: 0,
-                    });
+                    };
+                    unordered.push((unordered.len(), one));
                 });
         }
-        // Best first over all tasks; the sort keeps the tasks' order among equal scores.
-        found.sort_by(|a, b| b.score.total_cmp(&a.score));
+        // Best first over all tasks, equal scores in the tasks' order. A stable sort would allocate.
+        self.unordered
+            .sort_unstable_by(|(m, a), (n, b)| b.score.total_cmp(&a.score).then_with(|| m.cmp(n)));
+        found.extend(self.unordered.iter().map(|(_, one)| *one));
         Ok(())
     }
 }
