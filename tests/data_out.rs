@@ -254,7 +254,18 @@ fn what_cannot_be_written_or_read_is_a_sentence() {
         "data convert a.mcap -o b.mcap --scene x",
         "--scene is of nuScenes",
     );
+    refused(
+        folder,
+        "data convert a.mcap -o b.mcap --hz 5",
+        "--hz is of files without times, and a.mcap is a bag or a video",
+    );
     refused(folder, "data convert nowhere -o b.mcap", "nowhere");
+    std::fs::write(folder.join("notes.txt"), "no video").unwrap();
+    refused(
+        folder,
+        "data convert notes.txt -o b.mcap",
+        "notes.txt is no recording: it is neither a bag (MCAP, SQLite) nor a video",
+    );
     std::fs::create_dir(folder.join("empty")).unwrap();
     refused(folder, "data convert empty -o b.mcap", "empty is no recording");
     std::fs::create_dir(folder.join("mine")).unwrap();

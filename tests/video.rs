@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use jetlag::record::{Event, FrameRecord, Outcome, Phase, RunReader};
+use jetlag_bags::message::Image;
+use jetlag_bags::{Bag, Limits};
+use jetlag_video::{Ffmpeg, Frames, Reading, probe};
 use nvidia_doubles::machine;
 use serde_json::Value;
 
@@ -458,4 +461,66 @@ fn a_decoder_ends_with_jetlag_even_if_that_is_killed() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     assert!(!runs(), "{number} runs on");
+}
+
+/// Pixels and times of the bag, beside what the same video gives as a source.
+#[test]
+fn a_video_becomes_a_bag_with_its_pixels_and_times() {
+    if !has_ffmpeg() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (of_variable_rate(folder.path()), folder.path().join("v.mcap"));
+    let convert = |path: &Path, out: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
+        command.args(["data", "convert"]).arg(path).arg("-o").arg(out);
+        command.output().unwrap()
+    };
+    let output = convert(&path, &out);
+    assert!(output.status.success(), "{}", said(&output));
+
+    let reading = Reading::default();
+    let facts = probe(Path::new("ffprobe"), &path, None, &reading).unwrap();
+    let (launch, layout) = Ffmpeg::find(None, &reading).unwrap().file(&path, &facts, None);
+    let mut frames = Frames::start(&launch, None, layout, &reading).unwrap();
+    let bag = Bag::open(&out, &Limits::default()).unwrap();
+    let [topic] = bag.topics() else {
+        panic!("one topic was to be written")
+    };
+    assert_eq!(
+        (topic.name(), topic.kind()),
+        ("/camera/image_raw", "sensor_msgs/msg/Image")
+    );
+    let (mut reader, mut message, mut rgb) = (bag.reader(), Vec::new(), Vec::new());
+    let mut shown_ms = Vec::new();
+    for entry in topic.entries() {
+        reader.read(entry, &mut message).unwrap();
+        let image = Image::decode(&message).unwrap();
+        assert_eq!(
+            (image.width, image.height, image.step, image.encoding.name()),
+            (64, 48, 192, "rgb8")
+        );
+        assert_eq!(image.header.stamp, entry.log_time());
+        frames.next(&mut rgb).unwrap().unwrap();
+        assert!(image.data == rgb, "frame {}", shown_ms.len());
+        shown_ms.push((entry.log_time().0 - topic.entries()[0].log_time().0 + 500_000) / 1_000_000);
+    }
+    assert_eq!(shown_ms, SHOWN_MS);
+
+    // The half of an AVI, whose head counts its frames.
+    let whole = video(
+        folder.path(),
+        "v.avi",
+        &["testsrc2=size=64x48:rate=20", "-t", "3", "-g", "5"],
+    );
+    let bytes = std::fs::read(&whole).unwrap();
+    let cut = folder.path().join("cut.avi");
+    std::fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
+    let output = convert(&cut, &folder.path().join("cut.mcap"));
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+    assert!(
+        said(&output).contains("could not be read and are left out"),
+        "{}",
+        said(&output)
+    );
 }

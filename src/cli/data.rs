@@ -16,10 +16,11 @@ pub enum DataCommand {
            jetlag data synth --format mcap --out drive.mcap --compression zstd"
     )]
     Synth(SynthArgs),
-    /// Make a ROS 2 bag of standard messages from a bag, nuScenes, KITTI, or a folder of images or sweeps.
+    /// Make a ROS 2 bag of standard messages from a bag, nuScenes, KITTI, a video, or a folder of images or sweeps.
     #[command(after_help = "Examples:  jetlag data convert drive -o drive.mcap
            jetlag data convert bag.db3 -o bag.mcap --compression lz4
-           jetlag data convert kitti --sequence 00 -o kitti.mcap")]
+           jetlag data convert kitti --sequence 00 -o kitti.mcap
+           jetlag data convert street.mp4 -o street.mcap --compression zstd")]
     Convert(ConvertArgs),
     /// Make copies of a network with fewer channels, as values of a sweep's axis.
     #[command(
@@ -172,7 +173,7 @@ pub struct SynthArgs {
 /// Arguments of `jetlag data convert`.
 #[derive(Debug, Args)]
 pub struct ConvertArgs {
-    /// A bag (file or folder), or a folder: nuScenes, KITTI (object, raw, odometry), images, sweeps (.bin, .pcd).
+    /// A bag (file or folder), a video, or a folder: nuScenes, KITTI (object, raw, odometry), images, sweeps (.bin, .pcd).
     #[arg(value_name = "IN")]
     pub input: PathBuf,
     /// The bag to write: a file (.mcap, .db3), or a folder.
@@ -193,9 +194,9 @@ pub struct ConvertArgs {
     /// The drive or sequence of KITTI [default: the only one].
     #[arg(long, value_name = "NAME")]
     pub sequence: Option<String>,
-    /// Rate of files that have no times.
-    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub hz: u32,
+    /// Rate of files that have no times: of folders, and of KITTI's object layout [default: 10].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub hz: Option<u32>,
     /// Replace a bag that is there.
     #[arg(long)]
     pub force: bool,

@@ -17,6 +17,8 @@ const CAMERAS: [Camera; 4] = [
     Camera::ColourRight,
 ];
 const LIDAR: &str = "velodyne";
+/// Rate of files without times, where none is given.
+const HZ: u32 = 10;
 
 /// Whether a name is that of a day of raw drives.
 pub(super) fn is_day(root: &Path, name: &str) -> bool {
@@ -83,8 +85,9 @@ pub(super) fn object(root: &Path, options: &Options) -> Result<Tape, ConvertErro
 }
 
 /// When a capture without time comes.
-pub(super) fn at(number: usize, hz: u32) -> Nanos {
-    let ns = (number as u64).saturating_mul(1_000_000_000) / u64::from(hz.max(1));
+pub(super) fn at(number: usize, hz: Option<u32>) -> Nanos {
+    let hz = u64::from(hz.unwrap_or(HZ).max(1));
+    let ns = (number as u64).saturating_mul(1_000_000_000) / hz;
     Nanos(
         WITHOUT_TIMES
             .0

@@ -1,5 +1,5 @@
-//! Recordings made into bags of ROS 2 with standard messages: nuScenes, KITTI, folders of images and sweeps; and bags into bags
-//! of another storage or compression. Nothing of a recording is held but where its captures lie: they are read, written and
+//! Recordings made into bags of ROS 2 with standard messages: nuScenes, KITTI, folders of images and sweeps, videos; and bags into
+//! bags of another storage or compression. Nothing of a recording is held but where its captures lie: they are read, written and
 //! forgotten one by one.
 //!
 //! | file | what it holds |
@@ -8,6 +8,7 @@
 //! | `bag` | a bag, whose messages are copied as they are |
 //! | `nuscenes`, `kitti`, `folder` | where a dataset's captures lie, and when and from where they were taken |
 //! | `tape` | captures in the order of their times, written as messages |
+//! | `video` | a video's frames, written as they are decoded |
 
 mod bag;
 mod folder;
@@ -15,15 +16,18 @@ mod kitti;
 mod nuscenes;
 mod recognise;
 mod tape;
+mod video;
 
 use std::path::{Path, PathBuf};
 
 use jetlag_bags::write::{BagWriter, WriteError};
 use jetlag_bags::{Bag, BagError};
 use jetlag_datasets::DatasetError;
+use jetlag_video::{Guard, VideoError};
 
 use crate::source::SourceError;
 use tape::Tape;
+use video::Video;
 
 /// What of a recording is wanted.
 #[derive(Clone, Debug, Default)]
@@ -34,8 +38,10 @@ pub struct Options {
     pub scenes: Vec<String>,
     /// Which drive or sequence of KITTI; the only one where none is named.
     pub sequence: Option<String>,
-    /// Captures a second of files that have no times.
-    pub hz: u32,
+    /// Captures a second of files that have no times; 10 where nothing is said.
+    pub hz: Option<u32>,
+    /// Makes the program that decodes a video end with us.
+    pub guard: Option<Guard>,
 }
 
 /// Why a recording cannot be made into a bag.
@@ -56,6 +62,17 @@ pub enum ConvertError {
         .0.display()
     )]
     Unknown(PathBuf),
+    /// A file that is neither a bag nor a video.
+    #[error(
+        "{} is no recording: it is neither a bag (MCAP, SQLite) nor a video, of which is said: {video}",
+        path.display()
+    )]
+    Neither {
+        /// The file.
+        path: PathBuf,
+        /// Why it is no video.
+        video: VideoError,
+    },
     /// An option that means nothing here.
     #[error("{option} is of {of}, and {} is {found}", path.display())]
     Option {
@@ -94,6 +111,9 @@ pub enum ConvertError {
     /// A dataset that cannot be read.
     #[error(transparent)]
     Dataset(#[from] DatasetError),
+    /// A video of which not one frame can be decoded.
+    #[error(transparent)]
+    Video(#[from] VideoError),
     /// Files that cannot be read.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -123,7 +143,7 @@ pub struct Converted {
     pub messages: u64,
     /// Topics.
     pub topics: u64,
-    /// Messages of a damaged bag that could not be read.
+    /// Messages of a damaged bag, or frames of a damaged video, that could not be read.
     pub lost: u64,
 }
 
@@ -136,6 +156,7 @@ pub struct Recording(Kind);
 enum Kind {
     Bag(Bag, Vec<String>),
     Tape(Tape),
+    Video(Video),
 }
 
 impl Recording {
@@ -156,6 +177,10 @@ impl Recording {
                 tape.keep(&options.topics);
                 Kind::Tape(tape)
             }
+            recognise::Found::Video(video) => {
+                wanted_are_there(path, &options.topics, &Video::topics())?;
+                Kind::Video(video)
+            }
         };
         Ok(Recording(kind))
     }
@@ -168,6 +193,7 @@ impl Recording {
         match self.0 {
             Kind::Bag(from, topics) => bag::copy(&from, &topics, bag, progress),
             Kind::Tape(tape) => tape.write(bag, progress),
+            Kind::Video(video) => video.write(bag, progress),
         }
     }
 }

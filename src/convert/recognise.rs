@@ -2,15 +2,17 @@
 
 use std::path::Path;
 
-use jetlag_bags::{Bag, Limits};
+use jetlag_bags::{Bag, BagError, Foreign, Limits};
 use jetlag_datasets::nuscenes::NuScenes;
 
 use super::tape::Tape;
+use super::video::Video;
 use super::{ConvertError, Options, entries, folder, kitti, nuscenes};
 
 pub(super) enum Found {
     Bag(Bag),
     Tape(Tape),
+    Video(Video),
 }
 
 /// Opens the recording of a name.
@@ -23,17 +25,26 @@ pub(super) fn recognise(path: &Path, options: &Options) -> Result<Found, Convert
         false => Vec::new(),
     };
     let has = |test: &dyn Fn(&str) -> bool| names.iter().any(|name| test(name));
-    let refuse = |found: &'static str, scenes: bool, sequence: bool| -> Result<(), ConvertError> {
-        let (option, of) = match (options.scenes.is_empty(), &options.sequence) {
-            (false, _) if !scenes => ("--scene", "nuScenes"),
-            (_, Some(_)) if !sequence => ("--sequence", "KITTI's raw drives and odometry"),
-            _ => return Ok(()),
-        };
-        Err(ConvertError::Option {
-            option,
-            of,
-            path: path.to_owned(),
-            found,
+    let refuse = |found: &'static str, takes: &[&str]| -> Result<(), ConvertError> {
+        let given = [
+            ("--scene", "nuScenes", !options.scenes.is_empty()),
+            (
+                "--sequence",
+                "KITTI's raw drives and odometry",
+                options.sequence.is_some(),
+            ),
+            ("--hz", "files without times", options.hz.is_some()),
+        ];
+        let refused = given
+            .into_iter()
+            .find(|(option, _, is_given)| *is_given && !takes.contains(option));
+        refused.map_or(Ok(()), |(option, of, _)| {
+            Err(ConvertError::Option {
+                option,
+                of,
+                path: path.to_owned(),
+                found,
+            })
         })
     };
     let is_bag = |name: &str| {
@@ -43,8 +54,21 @@ pub(super) fn recognise(path: &Path, options: &Options) -> Result<Found, Convert
                 .any(|end| name.ends_with(end))
     };
     if !path.is_dir() || has(&is_bag) {
-        refuse("a bag", false, false)?;
-        let bag = Bag::open(path, &Limits::default())?;
+        refuse(
+            if path.is_dir() {
+                "a bag"
+            } else {
+                "a bag or a video"
+            },
+            &[],
+        )?;
+        let bag = match Bag::open(path, &Limits::default()) {
+            Err(BagError::NotABag {
+                found: Foreign::Other,
+                ..
+            }) => return video(path, options),
+            bag => bag?,
+        };
         let lost = &bag.summary().losses;
         lost.iter()
             .for_each(|loss| log::warn!("{}: {loss}", path.display()));
@@ -56,28 +80,39 @@ pub(super) fn recognise(path: &Path, options: &Options) -> Result<Found, Convert
             .any(|table| path.join(name).join(table).is_file())
     };
     if has(&has_tables) {
-        refuse("nuScenes", true, false)?;
+        refuse("nuScenes", &["--scene"])?;
         return Ok(Found::Tape(nuscenes::tape(
             &NuScenes::open(path, None)?,
             options,
         )?));
     }
     if has(&|name| name == "sequences") {
-        refuse("KITTI's odometry", false, true)?;
+        refuse("KITTI's odometry", &["--sequence"])?;
         return Ok(Found::Tape(kitti::odometry(path, options)?));
     }
     if has(&|name| kitti::is_day(path, name)) {
-        refuse("KITTI's raw layout", false, true)?;
+        refuse("KITTI's raw layout", &["--sequence"])?;
         return Ok(Found::Tape(kitti::raw(path, options)?));
     }
     if has(&|name| name == "training" || name == "testing") {
-        refuse("KITTI's object layout", false, false)?;
+        refuse("KITTI's object layout", &["--hz"])?;
         return Ok(Found::Tape(kitti::object(path, options)?));
     }
-    refuse("a folder of files", false, false)?;
+    refuse("a folder of files", &["--hz"])?;
     let tape = folder::tape(path, options)?;
     match tape.is_empty() {
         false => Ok(Found::Tape(tape)),
         true => Err(ConvertError::Unknown(path.to_owned())),
+    }
+}
+
+/// A file that is no bag.
+fn video(path: &Path, options: &Options) -> Result<Found, ConvertError> {
+    match Video::open(path, options.guard.as_ref()) {
+        Ok(video) => Ok(Found::Video(video)),
+        Err(video) => Err(ConvertError::Neither {
+            path: path.to_owned(),
+            video,
+        }),
     }
 }

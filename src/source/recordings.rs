@@ -23,6 +23,14 @@ use super::stored::Stored;
 use super::{Source, SourceError};
 use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, RecordingSpec, VideoSpec};
 
+/// Makes the programs that decode and encode videos end with us. `program` is our own.
+pub(crate) fn guard(program: PathBuf) -> Guard {
+    Guard {
+        program,
+        arguments: vec!["with-parent".into(), std::process::id().to_string().into()],
+    }
+}
+
 /// Recordings that are open, so that tenants of one share its index and its files.
 #[derive(Default)]
 pub struct Opened {
@@ -34,12 +42,8 @@ pub struct Opened {
 impl Opened {
     /// Nothing yet. `program` is our own, by which the programs that decode videos are made to end with us.
     pub fn guarded_by(program: Option<PathBuf>) -> Opened {
-        let guard = program.map(|program| Guard {
-            program,
-            arguments: vec!["with-parent".into(), std::process::id().to_string().into()],
-        });
         Opened {
-            guard,
+            guard: program.map(guard),
             ..Opened::default()
         }
     }

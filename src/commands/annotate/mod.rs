@@ -35,6 +35,7 @@ use crate::cli::{AnnotateArgs, Format};
 use crate::record::{EndReason, Phase, PhaseRecord, PhaseSpec};
 use crate::scenario::{self, Scenario, Sharing};
 use crate::shell;
+use crate::source::recordings::guard;
 use crate::tenant::PhasePlan;
 use crate::units::{Nanos, Stamp};
 use figures::{Figures, Ratios};
@@ -54,10 +55,7 @@ const ENCODERS: [&str; 2] = ["libx264", "mpeg4"];
 /// already. Else what kept the video or the run file from being written.
 pub(super) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     let place = Place::of(args)?;
-    let guard = Guard {
-        program: std::env::current_exe().context("cannot find jetlag's executable")?,
-        arguments: vec!["with-parent".into(), std::process::id().to_string().into()],
-    };
+    let guard = guard(std::env::current_exe().context("cannot find jetlag's executable")?);
     let reading = Reading::default();
     let ffmpeg = Ffmpeg::find(Some(&guard), &reading).map_err(WrongUse::because)?;
     let wanted = args

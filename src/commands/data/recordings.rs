@@ -14,6 +14,7 @@ use crate::commands::outcome::{Outcome, WrongUse};
 use crate::commands::output::print;
 use crate::convert::{Options, Recording};
 use crate::shell;
+use crate::source::recordings::guard;
 
 /// Writes a drive.
 ///
@@ -80,6 +81,7 @@ pub(super) fn convert(args: &ConvertArgs) -> anyhow::Result<Outcome> {
         scenes: args.scenes.clone(),
         sequence: args.sequence.clone(),
         hz: args.hz,
+        guard: std::env::current_exe().ok().map(guard),
     };
     let recording = Recording::open(&args.input, &options).map_err(WrongUse::because)?;
     place::apart(&args.input, out)?;
