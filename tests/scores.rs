@@ -67,6 +67,26 @@ fn a_run_over_a_drive_is_scored_as_by_nuscenes_own_tools() {
         folder,
     ));
     assert_eq!(value(&moved, "lidar", "ap"), Some(precision));
+    // Another drive of as many frames is another dataset.
+    let other = "data synth --format nuscenes --out other --seconds 4 --seed 10";
+    assert!(
+        run(&other.split(' ').collect::<Vec<_>>(), folder)
+            .status
+            .success()
+    );
+    for words in [
+        "eval drive.mcap --data other",
+        "view drive.mcap --frame 1 -o other.png --data other",
+        "export drive.mcap --format nuscenes -o other.json --data other",
+    ] {
+        assert_refused(
+            &run(&words.split(' ').collect::<Vec<_>>(), folder),
+            2,
+            &[
+                "tenant lidar: other is not what the run was recorded with: it has as many frames (9), and they are others",
+            ],
+        );
+    }
     let export = [
         "export",
         "drive.mcap",
@@ -397,12 +417,26 @@ fn a_run_on_kittis_layout_is_scored_exported_and_drawn() {
         fs::read(folder.join("camera.png")).unwrap()
     );
     fs::rename(folder.join("elsewhere"), folder.join("scenes")).unwrap();
-    // Another dataset than that of the run.
+    // A folder in which something has changed is another dataset.
+    let image = folder.join("scenes/image_2/000003.png");
+    let mut bytes = fs::read(&image).unwrap();
+    bytes.push(0);
+    fs::write(&image, bytes).unwrap();
+    assert_refused(
+        &run(&["eval", "both.mcap", "--tenant", "camera"], folder),
+        2,
+        &["image_2 is not what the run was recorded with"],
+    );
+    assert!(
+        run(&["eval", "both.mcap", "--tenant", "lidar"], folder)
+            .status
+            .success()
+    );
     fs::remove_file(folder.join("scenes/image_2/000005.png")).unwrap();
     assert_refused(
         &run(&["eval", "both.mcap", "--tenant", "camera"], folder),
         2,
-        &["has the folder changed since?"],
+        &["image_2 is not what the run was recorded with: it has 5 frames, and the run had 6"],
     );
 }
 

@@ -500,6 +500,7 @@ fn one(
         start_up: (scenario.clock == ClockKind::Real).then_some(times),
         batch: detector.as_ref().and_then(Detector::batch),
         memory: memory.and_then(|told| memory::recorded(told, scenario, number)),
+        selection: info.selection,
     };
     let inputs_of_one = of_one.host_tensors.clone();
     // Only a backend that executes has outputs to make detections of, and only content can be prepared.

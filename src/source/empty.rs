@@ -14,6 +14,7 @@ impl Source for EmptySource {
             kind: ContentKind::Empty,
             frames: None,
             description: "frames without content".to_owned(),
+            selection: None,
         }
     }
     fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {

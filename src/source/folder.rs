@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::context::Contexts;
 use super::stored::{About, Store, Stored, Unpack};
-use super::{Content, ContentKind, SourceError};
+use super::{Content, ContentKind, SourceError, selection};
 use crate::files;
 use crate::scenario::Reading;
 
@@ -81,6 +81,7 @@ impl<K: FileKind> Folder<K> {
             description: format!("{count} {word} in {}", self.path.display()),
             timeline: None,
             contexts: Contexts::Unknown,
+            selection: Some(selection::of_files(self.files.iter().map(PathBuf::as_path))),
         };
         let files = Files::of(self.files, self.kind);
         Stored::open(
@@ -187,7 +188,7 @@ fn files(folder: &Path, endings: &[&str], wanted: &'static str) -> Result<Vec<Pa
 }
 
 /// Whether a file's name ends in one of these, in whatever case.
-pub(super) fn has_ending(file: &Path, endings: &[&str]) -> bool {
+pub(crate) fn has_ending(file: &Path, endings: &[&str]) -> bool {
     let ending = file.extension().and_then(|e| e.to_str()).unwrap_or_default();
     endings.iter().any(|e| ending.eq_ignore_ascii_case(e))
 }

@@ -28,6 +28,8 @@ pub struct ImageFile {
 const PIXEL_BYTES: u64 = 8;
 /// Bytes beside the pixels: a colour profile, a thumbnail, a camera's notes.
 const OTHER_BYTES: u64 = 16 << 20;
+/// How the names of images end, in whatever case.
+pub(crate) const ENDINGS: [&str; 3] = ["jpg", "jpeg", "png"];
 
 /// Opens a folder of images; `repeat` says whether it begins again at its end. One of more than `max_megapixels` is a frame
 /// that fails.
@@ -36,9 +38,8 @@ const OTHER_BYTES: u64 = 16 << 20;
 /// A folder that cannot be listed, or that holds no `.jpg`, `.jpeg` or `.png` (case does not matter;
 /// folders within it are not searched).
 pub fn open(path: &Path, repeat: bool, max_megapixels: u32) -> Result<ImageFolder, SourceError> {
-    let endings = ["jpg", "jpeg", "png"];
     let kind = ImageFile::of(u64::from(max_megapixels) * 1_000_000);
-    Folder::open(path, repeat, kind, &endings, "images (.jpg, .jpeg or .png)")
+    Folder::open(path, repeat, kind, &ENDINGS, "images (.jpg, .jpeg or .png)")
 }
 
 impl ImageFile {

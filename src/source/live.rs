@@ -108,6 +108,7 @@ impl Source for Live {
             kind: self.kind,
             frames: None,
             description: self.description.clone(),
+            selection: None,
         }
     }
 

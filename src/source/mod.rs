@@ -13,6 +13,7 @@ pub mod live;
 pub mod points;
 #[cfg_attr(not(feature = "recordings"), path = "without_recordings.rs")]
 pub mod recordings;
+pub mod selection;
 mod sensor;
 pub mod several;
 pub mod shared;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::built::LeftOut;
+use crate::record::Selection;
 use crate::units::Nanos;
 use context::{Contexts, FrameContext};
 use live::LiveFeed;
@@ -106,6 +108,8 @@ pub struct SourceInfo {
     pub frames: Option<u64>,
     /// In words: `64 synthetic sweeps, seed 7`.
     pub description: String,
+    /// Which frames of a recording it has, of sets of sensors the LiDAR's; `None` for those that are made or live.
+    pub selection: Option<Selection>,
 }
 
 /// The kinds of content, for matching a source to a detector.

@@ -25,6 +25,8 @@ pub struct PointFile {
 /// Bytes of a point of a `.pcd` at most, as text or with fields that are passed over, and of its header.
 const PCD_POINT_BYTES: u64 = 128;
 const PCD_HEADER_BYTES: u64 = 64 << 10;
+/// How the names of sweeps end, in whatever case.
+pub(crate) const ENDINGS: [&str; 2] = ["bin", "pcd"];
 
 /// Opens a folder of sweeps; `format` says what the columns of its `.bin` files are, and `repeat` whether it
 /// begins again at its end. One of more than `max_points` is a frame that fails.
@@ -41,7 +43,7 @@ pub fn open(
         path,
         repeat,
         PointFile::of(format, max_points),
-        &["bin", "pcd"],
+        &ENDINGS,
         ".bin or .pcd file",
     )
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub(crate) use nuscenes::{is_camera, selection as nuscenes_selection};
+pub(crate) use nuscenes::{is_camera, selected as nuscenes_selected, wanted as nuscenes_wanted};
 
 use jetlag_bags::{Bag, BagSummary, Limits};
 use jetlag_datasets::nuscenes::NuScenes;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use super::sensor::Sensor;
 use super::timeline::{FrameTime, Timeline};
-use super::{ContentKind, Frame, Source, SourceError, SourceInfo, Waits, position_after};
+use super::{ContentKind, Frame, Source, SourceError, SourceInfo, Waits, position_after, selection};
+use crate::record::Selection;
 use crate::units::Nanos;
 
 /// Why several sensors make no source.
@@ -41,6 +42,7 @@ pub struct Several {
     order: Arc<[(u8, u32)]>,
     timeline: Timeline,
     description: String,
+    selection: Option<Selection>,
     next: usize,
     repeats: bool,
 }
@@ -55,6 +57,7 @@ impl Several {
         let mut coming: Vec<(FrameTime, u8, u32)> = Vec::new();
         let (mut lap, mut repeats, mut sensors) = (Default::default(), true, Vec::new());
         let words: Vec<String> = cameras.iter().map(|camera| camera.info().description).collect();
+        let selection = selection::of_all(cameras.iter().map(|camera| camera.info().selection));
         for (place, camera) in cameras.into_iter().enumerate() {
             let SourceInfo {
                 kind, description, ..
@@ -93,6 +96,7 @@ impl Several {
                 .of_moments(moments(&captures))
                 .of_cameras(coming.iter().map(|(_, camera, _)| *camera).collect()),
             description: format!("{} images of several cameras: {}", coming.len(), words.join("; ")),
+            selection,
             next: 0,
             repeats,
         })
@@ -137,6 +141,7 @@ impl Source for Several {
             kind: ContentKind::Image,
             frames: (!self.repeats).then_some(self.order.len() as u64),
             description: self.description.clone(),
+            selection: self.selection.clone(),
         }
     }
 

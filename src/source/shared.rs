@@ -347,6 +347,7 @@ mod tests {
                 kind: ContentKind::Image,
                 frames: (!self.repeats).then_some(self.length),
                 description: "numbers".to_owned(),
+                selection: None,
             }
         }
         fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {

@@ -13,6 +13,7 @@ use std::time::Duration;
 use super::context::Contexts;
 use super::timeline::Timeline;
 use super::{Content, ContentKind, Frame, Recorded, Source, SourceError, SourceInfo, Waits, position_after};
+use crate::record::Selection;
 use crate::scenario::Reading;
 use ahead::Ahead;
 
@@ -83,6 +84,8 @@ pub struct About {
     pub timeline: Option<Timeline>,
     /// Which sensor its frames are of, and what is known of it.
     pub contexts: Contexts,
+    /// Which frames it has; `None` where they are made up.
+    pub selection: Option<Selection>,
 }
 
 /// A [`Source`] over a [`Store`].
@@ -188,6 +191,7 @@ impl Source for Stored {
             kind: self.about.kind,
             frames: (!self.repeat).then_some(self.length as u64),
             description: format!("{}{repeated}{read}", self.about.description),
+            selection: self.about.selection.clone(),
         }
     }
 
@@ -317,6 +321,7 @@ mod tests {
             description: format!("{length} numbers"),
             timeline: None,
             contexts: Contexts::Unknown,
+            selection: None,
         };
         Stored::open(
             Box::new(Numbers(length)),

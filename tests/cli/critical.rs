@@ -40,6 +40,7 @@ fn manifest() -> Manifest {
             start_up: None,
             batch: None,
             memory: None,
+            selection: None,
         }],
         machine: BTreeMap::new(),
         anchor: Stamp(0),

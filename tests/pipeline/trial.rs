@@ -58,6 +58,7 @@ impl Source for JournalSource {
             kind: ContentKind::Empty,
             frames: Some(self.length),
             description: "journal".to_owned(),
+            selection: None,
         }
     }
     fn acquire(&mut self, frame: &mut Frame) -> Result<bool, SourceError> {

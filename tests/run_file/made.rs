@@ -78,6 +78,7 @@ pub(crate) fn manifest() -> Manifest {
                 start_up: None,
                 batch: None,
                 memory: None,
+                selection: None,
             })
             .into(),
         machine: BTreeMap::from([("cpu".into(), "made up".into()), ("cores".into(), "2".into())]),

@@ -76,6 +76,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
                 start_up: None,
                 batch: None,
                 memory: None,
+                selection: None,
             })
             .collect(),
         machine: BTreeMap::new(),

@@ -65,8 +65,8 @@ pub use failure::{Failure, FailureKind, FailureStage};
 pub use frame::{BatchPart, DetectionsRecord, FrameRecord, NO_CONTENT, Outcome, Stage, Submission};
 pub use manifest::{
     APPLICATION_BACKEND, ApplicationTenant, GPU_MEMORY_FACT, Manifest, NetworkManifest,
-    POWER_MODE_CLOCKS_FACT, POWER_MODE_FACT, PROCESSES_FACT, QUEUES_FACT, StartUp, Subject, TRACED_FACT,
-    TenantManifest, UnknownWord,
+    POWER_MODE_CLOCKS_FACT, POWER_MODE_FACT, PROCESSES_FACT, QUEUES_FACT, Selection, StartUp, Subject,
+    TRACED_FACT, TenantManifest, UnknownWord,
 };
 pub use measurand::{Measurand, Part, Quantity};
 pub use memory::{Amount, TenantMemory};

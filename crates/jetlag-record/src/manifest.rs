@@ -167,6 +167,20 @@ pub struct TenantManifest {
     /// memory, and in files before version 1.13.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub memory: Option<TenantMemory>,
+    /// Which frames its source had, of sets of sensors the LiDAR's; `None` for frames that are made or come from a camera, and in files before
+    /// version 1.16.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub selection: Option<Selection>,
+}
+
+/// Which frames of a recording were selected, so that a reader knows whether it is still the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selection {
+    /// How many.
+    pub frames: u64,
+    /// BLAKE3, in hexadecimal, of what tells each from others: its row in a dataset's tables, or its file's name and length, or its
+    /// time. Where the recording lies does not count.
+    pub hash: String,
 }
 
 /// How long the parts of a tenant's start took, one after another. Its first frames are in the record themselves.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::detector::Detection;
-use crate::record::{Event, Outcome, Phase, RunReader};
+use crate::record::{Event, Outcome, Phase, RunReader, Selection};
 use crate::scenario::SourceSpec;
 use crate::units::{Nanos, Stamp};
 
@@ -36,6 +36,8 @@ pub(super) struct Answers {
     pub(super) classes: Vec<String>,
     /// Where its frames came from; of sets of sensors, the LiDAR's.
     pub(super) source: SourceSpec,
+    /// Which frames that source had; `None` where they were made, and in files before version 1.16.
+    pub(super) selection: Option<Selection>,
     /// Whether a camera's images are in its answers.
     pub(super) uses_camera: bool,
     /// Its deadline, if it has one.
@@ -83,6 +85,7 @@ pub(super) fn read(path: &Path, tenant: Option<&str>) -> anyhow::Result<Vec<Answ
             tenant: tenant.name.clone(),
             classes: known.classes.clone(),
             source: tenant.source.recorded_as().clone(),
+            selection: known.selection.clone(),
             uses_camera: uses_camera(&tenant.source),
             deadline: tenant.deadline,
             frames: Vec::new(),

@@ -8,7 +8,9 @@ use jetlag_score::coco::{self, Coco, Found, Image};
 use super::answers::{Answer, Answers};
 use crate::commands::outcome::WrongUse;
 use crate::detector::{Box2d, Place};
+use crate::record::Selection;
 use crate::scenario::SourceSpec;
+use crate::source::selection;
 
 /// The largest file of annotations that is read: COCO's own has 450 MB.
 const LARGEST: u64 = 2 << 30;
@@ -19,6 +21,7 @@ pub(super) struct Annotations {
     read: coco::Annotations,
     /// Of each frame, its file's name.
     files: Vec<String>,
+    selection: Selection,
 }
 
 /// Reads COCO's annotations of what a source of images has.
@@ -57,10 +60,16 @@ pub(super) fn read(source: &SourceSpec, file: &Path) -> anyhow::Result<Annotatio
         file: file.to_owned(),
         read,
         files: folder.files().iter().map(name).collect(),
+        selection: selection::of_files(folder.files().iter().map(PathBuf::as_path)),
     })
 }
 
 impl Annotations {
+    /// Which images the source's folder has.
+    pub(super) fn selection(&self) -> Selection {
+        self.selection.clone()
+    }
+
     /// A detector's classes among the categories.
     pub(super) fn class_map(&self, classes: &[String]) -> ClassMap {
         ClassMap::by_name(classes, &self.read.names())

@@ -8,8 +8,11 @@ use jetlag_score::kitti::{Camera, CameraBox, Found, Frame, Kind, Kitti, Truth, i
 use super::answers::{Answer, Answers};
 use crate::commands::outcome::WrongUse;
 use crate::detector::Place;
+use crate::record::Selection;
 use crate::scenario::{KittiLayout, SourceSpec};
+use crate::source::folder::has_ending;
 use crate::source::kitti::{self, Label};
+use crate::source::{images, points, selection};
 
 /// A folder in KITTI's object layout, and the frames that a source has of it.
 pub(super) struct Folder {
@@ -54,7 +57,9 @@ pub(super) fn folder(source: &SourceSpec, data: Option<&Path>) -> anyhow::Result
     let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
         .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
         .map_err(|error| WrongUse(format!("{}: {error}", folder.display())))?;
-    files.retain(|file| file.is_file());
+    // Those that the source takes, and no others.
+    let is_frame = |file: &Path| has_ending(file, &images::ENDINGS) || has_ending(file, &points::ENDINGS);
+    files.retain(|file| is_frame(file) && file.is_file());
     files.sort_unstable();
     Ok(Some(Folder { root, files }))
 }
@@ -64,6 +69,11 @@ impl Folder {
     pub(super) fn name(&self, content: u64) -> Option<String> {
         let file = self.files.get(usize::try_from(content).ok()?)?;
         Some(file.file_stem()?.to_string_lossy().into_owned())
+    }
+
+    /// Which frames it has.
+    pub(super) fn selection(&self) -> Selection {
+        selection::of_files(self.files.iter().map(PathBuf::as_path))
     }
 
     /// How many frames it has.

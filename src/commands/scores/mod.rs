@@ -29,6 +29,7 @@ use jetlag_score::report::{Comparison, Mode, Scores};
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
 use crate::cli::{EvalArgs, EvalMode, Format};
+use crate::record::Selection;
 use crate::scenario::{NuScenesSpec, SourceSpec};
 use answers::{Answer, Answers};
 pub(super) use export::export;
@@ -166,8 +167,49 @@ fn compare(
     present(args.format, tenants.collect(), &judged)
 }
 
-/// What a tenant ran on, if its truth is at hand.
+impl Dataset {
+    /// Which frames the tenant's source has in it now.
+    fn selection(&self) -> Selection {
+        match self {
+            Dataset::Kitti(folder) => folder.selection(),
+            Dataset::Coco(annotations) => annotations.selection(),
+            #[cfg(feature = "recordings")]
+            Dataset::NuScenes(annotations) => annotations.selection(),
+        }
+    }
+}
+
+/// What a tenant ran on, if its truth is at hand and it is still the same.
 fn dataset(answers: &Answers, data: Option<&Path>) -> anyhow::Result<Dataset> {
+    let dataset = at_hand(answers, data)?;
+    is_the_same(answers, Some(&dataset.selection()), data)?;
+    Ok(dataset)
+}
+
+/// Whether a recording still has the frames that the run had. Files of versions before 1.16 do not say which these were.
+/// `data` is where it was looked for, if not where it was.
+fn is_the_same(answers: &Answers, now: Option<&Selection>, data: Option<&Path>) -> Result<(), WrongUse> {
+    let (Some(then), Some(now)) = (&answers.selection, now) else {
+        return Ok(());
+    };
+    if then == now {
+        return Ok(());
+    }
+    let what = match then.frames == now.frames {
+        true => format!("it has as many frames ({}), and they are others", now.frames),
+        false => format!("it has {} frames, and the run had {}", now.frames, then.frames),
+    };
+    let place = data.map_or_else(
+        || source_words(&answers.source),
+        |data| data.display().to_string(),
+    );
+    Err(WrongUse(format!(
+        "tenant {}: {place} is not what the run was recorded with: {what}; say with --data where that dataset is",
+        answers.tenant
+    )))
+}
+
+fn at_hand(answers: &Answers, data: Option<&Path>) -> anyhow::Result<Dataset> {
     if let Some(file) = data.filter(|path| path.extension().is_some_and(|ending| ending == "json")) {
         return Ok(Dataset::Coco(coco::read(&answers.source, file)?));
     }
@@ -234,6 +276,12 @@ fn source_words(source: &SourceSpec) -> String {
 fn held(answers: &Answers, data: Option<&Path>, mode: Mode) -> anyhow::Result<Held> {
     let dataset = dataset(answers, data)?;
     let mut notes = Vec::new();
+    if answers.selection.is_none() {
+        notes.push(
+            "the run file does not say which frames of the dataset it had (it is of a version before 1.16): a dataset that has changed is noticed by its number of frames alone"
+                .to_owned(),
+        );
+    }
     if answers.lost > 0 {
         notes.push(format!(
             "the detections of {} frames were lost while recording, and these frames are left out",

@@ -16,8 +16,9 @@ use super::answers::{Answer, Answers};
 use super::view::Known;
 use crate::commands::outcome::WrongUse;
 use crate::detector::{Detection, Place};
+use crate::record::Selection;
 use crate::scenario::NuScenesSpec;
-use crate::source::recordings::nuscenes_selection;
+use crate::source::recordings::{nuscenes_selected, nuscenes_wanted};
 use crate::units::Nanos;
 
 /// A dataset with its annotations, and the frames that a source has of it.
@@ -43,7 +44,7 @@ pub(super) fn open(spec: &NuScenesSpec, data: Option<&Path>) -> anyhow::Result<A
     let path = data.unwrap_or(&spec.path);
     let dataset = Dataset::open(path, spec.version.as_deref()).map_err(WrongUse::because)?;
     let recording = dataset
-        .select(&nuscenes_selection(spec))
+        .select(&nuscenes_wanted(spec))
         .map_err(WrongUse::because)?;
     let key_frames = recording.frames().filter(|frame| frame.is_key_frame).count();
     Ok(Annotations {
@@ -54,6 +55,11 @@ pub(super) fn open(spec: &NuScenesSpec, data: Option<&Path>) -> anyhow::Result<A
 }
 
 impl Annotations {
+    /// Which captures the source's selection has now.
+    pub(super) fn selection(&self) -> Selection {
+        nuscenes_selected(&self.recording)
+    }
+
     fn frame(&self, answer: &Answer) -> anyhow::Result<Option<&DatasetFrame>> {
         let Some(content) = answer.content else {
             return Ok(None);

@@ -9,8 +9,8 @@ use jetlag_draw::{Picture as Drawn, draw, write_png};
 use libjpeg_turbo_rs::{PixelFormat, Subsampling};
 
 use super::answers::{self, Answer, Answers};
-use super::dataset;
 use super::view::{self, Known};
+use super::{dataset, is_the_same};
 use crate::detector::eval::iou;
 use crate::detector::{Box2d, Detection, Place};
 use crate::report::html::{Picture, Pictures};
@@ -247,6 +247,7 @@ fn of_source(
     room: usize,
 ) -> anyhow::Result<Vec<(usize, Picture)>> {
     let mut source = view::source(&answers.source)?;
+    is_the_same(answers, source.info().selection.as_ref(), None)?;
     let mut next = 0;
     let mut frame = Frame::default();
     let mut pictures = Vec::with_capacity(chosen.len());

@@ -8,7 +8,7 @@ use anyhow::Context;
 use jetlag_draw::{Kind, Mark, Picture, View, above, captioned, draw, write_png};
 
 use super::answers::{self, Answer, Answers};
-use super::{Dataset, coco, dataset, kitti};
+use super::{Dataset, coco, dataset, is_the_same, kitti};
 use crate::cli::ViewArgs;
 use crate::commands::opening;
 use crate::commands::outcome::{Outcome, WrongUse};
@@ -125,6 +125,7 @@ fn content(answers: &Answers, answer: &Answer, data: Option<&Path>) -> anyhow::R
         .into(),
         _ => error,
     })?;
+    is_the_same(answers, source.info().selection.as_ref(), data)?;
     let wanted = answer.content.unwrap_or_default();
     source.skip(wanted).map_err(WrongUse::because)?;
     let mut frame = Frame::default();

@@ -14,12 +14,13 @@ use jetlag_bags::{Bag, BagError, By, Entry, Points, Reader, Select, Time, Want, 
 pub(super) use places::Places;
 
 use super::{FrameTopic, most_pixels, recording};
+use crate::record::Selection;
 use crate::scenario::{BagSpec, StampOf};
 use crate::source::context::{Contexts, FrameContext};
 use crate::source::images::decode_image_of;
 use crate::source::stored::{About, Store, Stored, Unpack};
 use crate::source::timeline::{FrameTime, Timeline};
-use crate::source::{Content, ContentKind, Image, SourceError};
+use crate::source::{Content, ContentKind, Image, SourceError, selection};
 use crate::units::Nanos;
 
 /// What messages are, that are frames.
@@ -123,6 +124,7 @@ pub(super) fn source(bag: &Bag, places: &Places, spec: &BagSpec) -> Result<Store
         ),
         timeline: Some(timeline),
         contexts: contexts(bag, places, spec, &entries, &captured, kind),
+        selection: Some(of_messages(&spec.topic, &entries)),
     };
     let messages = Messages {
         entries: entries.into(),
@@ -145,6 +147,15 @@ pub(super) fn source(bag: &Bag, places: &Places, spec: &BagSpec) -> Result<Store
         spec.common.repeat,
         spec.common.reading,
     )
+}
+
+/// Messages, by the times at which they were logged.
+fn of_messages(topic: &str, entries: &[Entry]) -> Selection {
+    let mut frames = selection::Frames::default();
+    for entry in entries {
+        frames.frame(topic, &[entry.log_time().0.cast_unsigned()]);
+    }
+    frames.selection()
 }
 
 /// What the bag tells of each frame: the sensor is the topic, and its frame of reference that of the first message.

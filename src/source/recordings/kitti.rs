@@ -13,7 +13,7 @@ use crate::source::images::ImageFile;
 use crate::source::points::PointFile;
 use crate::source::stored::{About, Stored};
 use crate::source::timeline::{FrameTime, Timeline};
-use crate::source::{ContentKind, SourceError};
+use crate::source::{ContentKind, SourceError, selection};
 
 /// The frames of one sensor.
 pub(super) fn source(spec: &KittiSpec) -> Result<Stored, SourceError> {
@@ -198,6 +198,9 @@ fn stored<K: FileKind>(found: &KittiRecording, kind: K, spec: &KittiSpec) -> Res
             Timeline::new(times.map(at_once).collect(), line.lap)
         }),
         contexts: Contexts::each(found.frames.iter().map(|frame| context(frame, spec))),
+        selection: Some(selection::of_files(
+            found.frames.iter().map(|frame| frame.file.as_path()),
+        )),
     };
     let files: Vec<PathBuf> = found.frames.iter().map(|frame| frame.file.clone()).collect();
     let files = Files::of(files, kind);

@@ -4,11 +4,12 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jetlag_datasets::nuscenes::{DatasetFrame, NuScenes, Recording, Scenes, Selection};
+use jetlag_datasets::nuscenes::{DatasetFrame, NuScenes, Recording, Scenes, Selection as Wanted};
 use jetlag_datasets::sweeps::{MIN_DISTANCE, POINT_BYTES, SweepCloud};
 
 use super::{most_pixels, recording};
 use crate::files;
+use crate::record::Selection;
 use crate::scenario::{NuScenesSpec, PointFormat};
 use crate::source::context::{Contexts, FrameContext, Placed, Projection};
 use crate::source::folder::{FileKind, Files};
@@ -16,11 +17,11 @@ use crate::source::images::ImageFile;
 use crate::source::points::PointFile;
 use crate::source::stored::{About, Store, Stored, Unpack};
 use crate::source::timeline::{FrameTime, Timeline};
-use crate::source::{Content, ContentKind, PointCloud, SourceError};
+use crate::source::{Content, ContentKind, PointCloud, SourceError, selection};
 
 /// The selected frames of one channel.
 pub(super) fn source(dataset: &NuScenes, spec: &NuScenesSpec) -> Result<Stored, SourceError> {
-    let chosen = dataset.select(&selection(spec)).map_err(recording)?;
+    let chosen = dataset.select(&wanted(spec)).map_err(recording)?;
     let is_camera = is_camera(&spec.sensor);
     let what = match (is_camera, spec.sweeps) {
         (true, _) => "images".to_owned(),
@@ -41,6 +42,7 @@ pub(super) fn source(dataset: &NuScenes, spec: &NuScenesSpec) -> Result<Stored, 
         ),
         timeline: Some(timeline(&chosen)),
         contexts: Contexts::each(chosen.frames().map(context)),
+        selection: Some(selected(&chosen)),
     };
     let files = || {
         chosen
@@ -73,7 +75,7 @@ pub(super) fn source(dataset: &NuScenes, spec: &NuScenesSpec) -> Result<Stored, 
 /// The tables, and the files of the selected frames.
 pub(super) fn files(spec: &NuScenesSpec) -> Result<Vec<PathBuf>, SourceError> {
     let dataset = NuScenes::open(&spec.path, spec.version.as_deref()).map_err(recording)?;
-    let chosen = dataset.select(&selection(spec)).map_err(recording)?;
+    let chosen = dataset.select(&wanted(spec)).map_err(recording)?;
     let mut all: Vec<PathBuf> = chosen.files().map(Path::to_owned).collect();
     let unreadable = |error| SourceError::Io {
         path: dataset.folder().to_owned(),
@@ -95,9 +97,9 @@ pub(crate) fn is_camera(channel: &str) -> bool {
 }
 
 /// What of a dataset a scenario's source takes.
-pub(crate) fn selection(spec: &NuScenesSpec) -> Selection {
+pub(crate) fn wanted(spec: &NuScenesSpec) -> Wanted {
     let numbers: Option<Vec<usize>> = spec.scenes.iter().map(|scene| scene.parse().ok()).collect();
-    Selection {
+    Wanted {
         scenes: match numbers {
             _ if spec.scenes.is_empty() => Scenes::All,
             Some(numbers) => Scenes::Numbers(numbers),
@@ -107,6 +109,21 @@ pub(crate) fn selection(spec: &NuScenesSpec) -> Selection {
         key_frames: spec.keyframes,
         sweeps: spec.sweeps as usize,
     }
+}
+
+/// Which captures are selected, by the rows of the tables.
+pub(crate) fn selected(chosen: &Recording) -> Selection {
+    let mut frames = selection::Frames::default();
+    for frame in chosen.frames() {
+        // Where the car was tells apart what has the same tokens: drives that are made.
+        let place = frame.ego_pose.map_or([0.0; 3], |pose| pose.translation);
+        let [x, y, z] = place.map(f64::to_bits);
+        frames.frame(
+            &frame.token.to_string(),
+            &[frame.captured.0.cast_unsigned(), x, y, z],
+        );
+    }
+    frames.selection()
 }
 
 fn timeline(chosen: &Recording) -> Timeline {

@@ -11,11 +11,12 @@ use jetlag_video::{
 };
 
 use super::recording;
+use crate::record::Selection;
 use crate::scenario::{ImageSize, VideoDecoder, VideoSpec};
 use crate::source::context::Contexts;
 use crate::source::stored::{About, Store, Stored, Unpack};
 use crate::source::timeline::Timeline;
-use crate::source::{Content, ContentKind, Image, SourceError};
+use crate::source::{Content, ContentKind, Image, SourceError, selection};
 use crate::units::Nanos;
 
 /// Times of the pipe are in microseconds, rounded.
@@ -68,6 +69,7 @@ pub(super) fn source(spec: &VideoSpec, guard: Option<&Guard>) -> Result<Stored, 
         ),
         timeline: Some(Timeline::of_captures(times.iter().copied().map(Nanos))),
         contexts: Contexts::Unknown,
+        selection: Some(of_video(&spec.path, &times)),
     };
     let video = Video {
         path: spec.path.clone(),
@@ -91,6 +93,18 @@ pub(super) fn source(spec: &VideoSpec, guard: Option<&Guard>) -> Result<Stored, 
         spec.repeat,
         spec.reading,
     )
+}
+
+/// Its frames by their times, and the file's length.
+fn of_video(path: &Path, times: &[i64]) -> Selection {
+    let mut frames = selection::Frames::default();
+    let length = std::fs::metadata(path).map_or(u64::MAX, |about| about.len());
+    frames.frame("", &[length]);
+    times.iter().for_each(|time| frames.time(Nanos(*time)));
+    Selection {
+        frames: times.len() as u64,
+        ..frames.selection()
+    }
 }
 
 fn no_video(path: &Path, error: VideoError) -> SourceError {

@@ -16,6 +16,7 @@ use super::timeline::{FrameTime, Sets, Timeline};
 use super::{Content, ContentKind, Frame, Recorded, Source, SourceError, SourceInfo, Waits, position_after};
 pub use matcher::Rules;
 
+use crate::record::Selection;
 use crate::units::Nanos;
 
 /// Frames of cameras and of a LiDAR that belong together.
@@ -133,6 +134,8 @@ pub struct Synchronised {
     sets: Arc<[Members]>,
     timeline: Option<Timeline>,
     description: String,
+    /// The LiDAR's.
+    selection: Option<Selection>,
     next: usize,
     repeats: bool,
 }
@@ -159,6 +162,7 @@ impl Synchronised {
         }
         // The LiDAR comes last, here and wherever all sensors are in one list.
         let all: Vec<&dyn Source> = cameras.iter().chain([&lidar]).map(|of| &**of).collect();
+        let selection = lidar.info().selection;
         let words: Vec<String> = all.iter().map(|of| of.info().description).collect();
         let recorded: Vec<Recorded<'_>> = all.iter().map(|of| recorded(*of)).collect::<Result<_, _>>()?;
         let lengths: Vec<usize> = recorded.iter().map(|of| of.frames).collect();
@@ -197,6 +201,7 @@ impl Synchronised {
             sets: sets.into(),
             timeline: matched.map(|(_, timeline)| timeline),
             description,
+            selection,
             next: 0,
             repeats,
         })
@@ -365,6 +370,7 @@ impl Source for Synchronised {
             kind: ContentKind::Set,
             frames: (!self.repeats).then_some(self.sets.len() as u64),
             description: self.description.clone(),
+            selection: self.selection.clone(),
         }
     }
 

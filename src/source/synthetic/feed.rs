@@ -97,6 +97,7 @@ impl Source for SyntheticSource {
             kind,
             frames: (!self.repeats).then_some(scenes as u64),
             description: format!("{scenes} synthetic {what}, seed {}", self.seed),
+            selection: None,
         }
     }
 

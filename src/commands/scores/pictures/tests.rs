@@ -58,6 +58,7 @@ fn answers(responses: &[i64], scores: &[f32]) -> Answers {
         tenant: "camera".to_owned(),
         classes: classes(),
         source: SourceSpec::Empty,
+        selection: None,
         uses_camera: false,
         deadline: None,
         frames: frames
