@@ -38,6 +38,7 @@ pub mod device_step;
 #[cfg_attr(not(feature = "cpu"), path = "without_embedded.rs")]
 pub mod embedded;
 pub mod engine;
+mod free_memory;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod scenario;

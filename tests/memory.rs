@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use rten_onnx::onnx::DataType;
+use rten_onnx::onnx::{DataType, GraphProto, NodeProto};
 use serde_json::Value;
 
+use crate::common::onnx;
 use crate::common::output::{run, stderr, stdout};
 use crate::init::network;
 
@@ -126,4 +127,66 @@ fn simulated_time_tells_no_memory() {
     fs::write(made.path().join("memory.ron"), text).unwrap();
     let summary = summary(made.path());
     assert_eq!(summary["tenants"][0].get("memory"), None);
+}
+
+/// A network of a few hundred bytes that doubles its input 35 times: 32 TiB from 256 floats. With `constant`, of a constant, which a
+/// runtime computes when it loads the network.
+fn doubling(path: &Path, constant: bool) {
+    let mut nodes: Vec<NodeProto> = (0..35)
+        .map(|step| {
+            let from = format!("t{step}");
+            onnx::node_with("Concat", &[&from, &from], &format!("t{}", step + 1), ("axis", 0))
+        })
+        .collect();
+    let start = onnx::floats("t0", &[256], &[0.0; 256]);
+    let (input, initializer) = match constant {
+        false => (onnx::sized("t0", DataType::FLOAT, &[256]), Vec::new()),
+        true => (onnx::sized("x", DataType::FLOAT, &[1]), vec![start]),
+    };
+    let last = if constant { "y" } else { "t35" };
+    if constant {
+        nodes.push(onnx::node("Add", &["x", "t35"], "y"));
+    }
+    let graph = GraphProto {
+        node: nodes,
+        input: vec![input],
+        output: vec![onnx::value(last, DataType::FLOAT, &[None])],
+        initializer,
+        ..GraphProto::default()
+    };
+    onnx::write(path, graph);
+}
+
+#[test]
+fn a_network_that_needs_more_memory_than_there_is_is_told_before_it_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let said = [
+        "not enough memory for",
+        "(Concat) makes a tensor of",
+        "GB are free",
+    ];
+    for constant in [false, true] {
+        doubling(&folder.join("doubles.onnx"), constant);
+        let profiled = run(&["inspect", "doubles.onnx", "--profile", "1"], folder);
+        assert_eq!(profiled.status.code(), Some(1), "{}", stderr(&profiled));
+        let failed = run(
+            &[
+                "run",
+                "doubles.onnx",
+                "--quiet",
+                "--set",
+                "duration=1s",
+                "--out",
+                "run.mcap",
+                "--force",
+            ],
+            folder,
+        );
+        for output in [&profiled, &failed] {
+            let text = stdout(output) + &stderr(output);
+            said.iter()
+                .for_each(|said| assert!(text.contains(said), "no {said:?} in {text}"));
+        }
+    }
 }

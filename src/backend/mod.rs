@@ -9,6 +9,8 @@
 
 #[cfg_attr(not(feature = "cpu"), path = "without_cpu.rs")]
 pub mod cpu;
+#[cfg_attr(not(feature = "models"), path = "without_models.rs")]
+mod fits;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod host_slot;

@@ -5,7 +5,6 @@
 //! it stays in the stage *decode*.
 
 mod ahead;
-mod memory;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +12,7 @@ use std::time::Duration;
 use super::context::Contexts;
 use super::timeline::Timeline;
 use super::{Content, ContentKind, Frame, Recorded, Source, SourceError, SourceInfo, Waits, position_after};
+use crate::free_memory;
 use crate::record::Selection;
 use crate::scenario::Reading;
 use ahead::Ahead;
@@ -130,7 +130,7 @@ impl Stored {
         let read = match reading {
             Reading::Ahead { frames: 0 } => Read::AtOnce(store),
             Reading::Ahead { frames } => Read::Ahead(Ahead::start(store, frames, repeat)?),
-            Reading::Preload => Read::Before(preload(store.as_mut(), memory::available())?),
+            Reading::Preload => Read::Before(preload(store.as_mut(), free_memory::available())?),
         };
         Ok(Stored {
             about,

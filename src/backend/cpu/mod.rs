@@ -27,9 +27,12 @@ use rten_tensor::prelude::*;
 
 use super::host_slot::{HostSlot, HostWork};
 use super::null::host_tensors;
-use super::{Backend, BackendError, HostStep, NetworkSource, NodeTime, Opened, Program, Step, TensorSpec};
+use super::{
+    Backend, BackendError, HostStep, NetworkSource, NodeTime, Opened, Program, Step, TensorSpec, fits,
+};
 use crate::engine::network;
 use crate::files;
+use crate::free_memory;
 use crate::record::Device;
 use crate::tensor::{ElementType, HostTensor, Shape, TensorSet};
 
@@ -305,6 +308,7 @@ impl Backend for CpuBackend {
     }
 
     fn open(&self, program: &Program, slots: usize) -> Result<Opened, BackendError> {
+        fits::check(NAME, program, free_memory::available())?;
         let host: Vec<TensorSpec> = program.host_tensors.iter().map(as_taken).collect();
         let mut names: Vec<(String, ElementType)> =
             host.iter().map(|t| (t.name.clone(), t.element)).collect();

@@ -14,7 +14,8 @@ use super::session::Session;
 use super::{failed, refused};
 use crate::backend::gpu::{Described, Layout, Ports, Tensor, Work};
 use crate::backend::host_slot::{HostSlot, HostWork};
-use crate::backend::{Backend, BackendError, HostStep, LateTimes, NodeSpan, Opened, Program, Step};
+use crate::backend::{Backend, BackendError, HostStep, LateTimes, NodeSpan, Opened, Program, Step, fits};
+use crate::free_memory;
 use crate::record::{Device, Finding};
 use crate::tensor::{HostTensor, Shape, TensorError, TensorSet};
 use crate::units::Stamp;
@@ -66,6 +67,7 @@ impl Backend for CpuProvider {
     }
 
     fn open(&self, program: &Program, slots: usize) -> Result<Opened, BackendError> {
+        fits::check(NAME, program, free_memory::available())?;
         let load = |network| {
             let threads = self.threads.max(1);
             Session::load(NAME, self.library, network, threads, None, self.profile)

@@ -1,7 +1,7 @@
-//! How much memory is free.
+//! How much memory of this machine is free.
 
 /// Bytes that programs can still have without swapping, as the kernel estimates; `None` where it does not tell.
-pub(super) fn available() -> Option<u64> {
+pub(crate) fn available() -> Option<u64> {
     available_in(&std::fs::read_to_string("/proc/meminfo").ok()?)
 }
 
