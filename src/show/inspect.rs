@@ -22,7 +22,11 @@ pub fn network(name: &str, facts: &NetworkFacts) -> String {
         .join(", ");
     let producer = facts.producer.as_deref().unwrap_or("unknown");
     let _ = writeln!(out, "  opset       {opset}   made by {producer}");
-    let _ = writeln!(out, "  parameters  {}", grouped(facts.parameters));
+    let _ = writeln!(
+        out,
+        "  parameters  {} stored in the file",
+        grouped(facts.parameters)
+    );
     let _ = writeln!(
         out,
         "  blake3      {}",

@@ -110,11 +110,13 @@ fn by_operator(work: &Work) -> Vec<(&str, Sum)> {
 }
 
 /// `≤` before an upper bound, `≥` before a sum with parts that are not known.
+/// In front of a sum: `≤` where some of it is an upper bound, `≥` where something is not in it, `~` where both.
 fn mark(is_bound: bool, is_unknown: bool) -> &'static str {
     match (is_bound, is_unknown) {
-        (_, true) => "≥ ",
+        (true, true) => "~ ",
+        (false, true) => "≥ ",
         (true, false) => "≤ ",
-        _ => "",
+        (false, false) => "",
     }
 }
 
@@ -216,13 +218,24 @@ fn totals(out: &mut String, work: &Work, width: usize) {
             bytes(totals.params_bytes)
         ),
     );
-    let intensity =
-        |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2} FLOPs/byte"));
+    // A quotient of two sums that lack something is neither a lower nor an upper bound.
+    let of = if work.unknown.nodes > 0 {
+        " of what is counted"
+    } else {
+        ""
+    };
+    let intensity = |value: Option<f64>| {
+        value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2} FLOPs/byte{of}"))
+    };
+    let fused = mark(
+        totals.nodes_bound > 0,
+        work.unknown.nodes > 0 || work.unknown.fused_transfers > 0,
+    );
     line(
         out,
         width,
         &format!(
-            "traffic          {} if every operator goes through memory, {}",
+            "traffic          {marked}{} if every operator goes through memory, {}",
             bytes(totals.round_trip_bytes),
             intensity(totals.intensity_round_trip)
         ),
@@ -231,7 +244,7 @@ fn totals(out: &mut String, work: &Work, width: usize) {
         out,
         width,
         &format!(
-            "traffic, fused   {} if chains stay on the chip ({} groups), {}",
+            "traffic, fused   {fused}{} if chains stay on the chip ({} groups), {}",
             bytes(totals.fused_bytes),
             totals.fused_groups,
             intensity(totals.intensity_fused)
@@ -378,4 +391,55 @@ fn count(number: u64) -> String {
 
 fn bytes(number: u64) -> String {
     scaled(number, 1000.0, ["B", "kB", "MB", "GB", "TB", "PB", "EB"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::work::{Totals, Unknown};
+
+    fn told(bound: usize, unknown: usize) -> String {
+        text(
+            &Work {
+                inputs: Vec::new(),
+                outputs: Vec::new(),
+                element: As::Stored,
+                nodes: Vec::new(),
+                totals: Totals {
+                    nodes: 9,
+                    nodes_bound: bound,
+                    flops: 1000,
+                    round_trip_bytes: 500,
+                    fused_bytes: 250,
+                    intensity_round_trip: Some(2.0),
+                    intensity_fused: Some(4.0),
+                    ..Totals::default()
+                },
+                unknown: Unknown {
+                    nodes: unknown,
+                    ..Unknown::default()
+                },
+                training: None,
+            },
+            100,
+        )
+    }
+
+    #[test]
+    fn a_sum_that_lacks_something_is_marked_everywhere() {
+        let whole = told(0, 0);
+        assert!(whole.contains("FLOPs            1.00 k"), "{whole}");
+        assert!(whole.contains("chip (0 groups), 4.00 FLOPs/byte\n"), "{whole}");
+        for (bound, unknown, mark) in [(0, 1, "≥"), (1, 0, "≤"), (1, 1, "~")] {
+            let text = told(bound, unknown);
+            for line in ["FLOPs            ", "traffic          ", "traffic, fused   "] {
+                assert!(text.contains(&format!("{line}{mark} ")), "{text}");
+            }
+            assert_eq!(
+                text.contains("2.00 FLOPs/byte of what is counted"),
+                unknown > 0,
+                "{text}"
+            );
+        }
+    }
 }
