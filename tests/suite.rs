@@ -35,6 +35,8 @@ mod detectors;
 mod doctor;
 #[cfg(feature = "cpu")]
 mod documented;
+#[cfg(feature = "cpu")]
+mod engines;
 #[cfg(all(feature = "cpu", feature = "models", feature = "recordings"))]
 mod fusion;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
