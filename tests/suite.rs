@@ -69,6 +69,8 @@ mod pipeline;
 mod plans;
 #[cfg(all(feature = "cpu", feature = "models"))]
 mod predict;
+#[cfg(all(feature = "cpu", feature = "models", feature = "recordings"))]
+mod raw_drive;
 #[cfg(all(feature = "cpu", feature = "recordings"))]
 mod recordings;
 mod roofline;

@@ -18,6 +18,8 @@ mod kitti;
 #[cfg(feature = "recordings")]
 mod nuscenes;
 mod pictures;
+#[cfg(feature = "recordings")]
+mod raw;
 mod view;
 
 use std::path::Path;
@@ -29,6 +31,8 @@ use jetlag_score::report::{Comparison, Mode, Scores};
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
 use crate::cli::{EvalArgs, EvalMode, Format};
+#[cfg(feature = "recordings")]
+use crate::scenario::KittiLayout;
 use crate::scenario::{NuScenesSpec, SourceSpec};
 use answers::{Answer, Answers};
 pub(super) use export::export;
@@ -50,6 +54,8 @@ struct Held {
 enum Dataset {
     Kitti(kitti::Folder),
     Coco(coco::Annotations),
+    #[cfg(feature = "recordings")]
+    Raw(raw::Drive),
     #[cfg(feature = "recordings")]
     NuScenes(nuscenes::Annotations),
 }
@@ -194,10 +200,16 @@ fn dataset(answers: &Answers, data: Option<&Path>) -> anyhow::Result<Dataset> {
         ))
         .into());
     }
+    #[cfg(feature = "recordings")]
+    if let SourceSpec::Kitti(spec) = &answers.source
+        && spec.layout == KittiLayout::Raw
+    {
+        return Ok(Dataset::Raw(raw::open(spec, data)?));
+    }
     match kitti::folder(&answers.source, data)? {
         Some(folder) => Ok(Dataset::Kitti(folder)),
         None => Err(WrongUse(format!(
-            "tenant {}: nothing is known of what was there in {}; labels are read from KITTI's object layout, nuScenes, and COCO's annotations (--data FILE.json, of `source: Images(…)`)",
+            "tenant {}: nothing is known of what was there in {}; labels are read from KITTI's object layout and raw drives, nuScenes, and COCO's annotations (--data FILE.json, of `source: Images(…)`)",
             answers.tenant,
             source_words(&answers.source)
         ))
@@ -256,7 +268,7 @@ fn held(answers: &Answers, data: Option<&Path>, mode: Mode) -> anyhow::Result<He
     }
     let still_only = || {
         WrongUse(format!(
-            "tenant {}: --mode stream needs to know where objects are between labels, and these labels have no identities; nuScenes's have (`jetlag data synth --format nuscenes` makes a drive)",
+            "tenant {}: --mode stream needs to know where objects are between labels, and these labels have no identities; nuScenes's and those of KITTI's raw drives have (`jetlag data synth --format nuscenes` or `kitti` makes a drive)",
             answers.tenant
         ))
     };
@@ -276,6 +288,21 @@ fn held(answers: &Answers, data: Option<&Path>, mode: Mode) -> anyhow::Result<He
                 Box::new(benchmark),
                 scenes,
                 annotations.class_map(&answers.classes),
+            )
+        }
+        #[cfg(feature = "recordings")]
+        Dataset::Raw(drive) => {
+            let matched = match mode {
+                Mode::Still => drive.still(answers, &answered)?,
+                Mode::Stream => drive.stream(answers)?,
+            };
+            notes.extend(matched.notes);
+            // One drive: its blocks of frames are drawn.
+            let scenes = vec![0; matched.benchmark.frames()];
+            (
+                Box::new(matched.benchmark),
+                scenes,
+                kitti::class_map(&answers.classes),
             )
         }
         #[cfg(feature = "recordings")]
