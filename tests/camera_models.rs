@@ -57,9 +57,9 @@ struct ReferenceBox {
     box_xyxy: [f32; 4],
 }
 
-/// The detector of a spec in tests/specs, opened on the cpu backend.
+/// The detector of a spec in engines/, opened on the cpu backend.
 fn load(spec_name: &str, folder: &Path) -> Pipeline {
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/specs")).join(spec_name);
+    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/engines")).join(spec_name);
     let text = std::fs::read_to_string(&path).unwrap();
     Pipeline::open(spec::from_str(&text, spec_name, folder, &|_| None).unwrap())
 }

@@ -28,7 +28,7 @@ use serde_json::Value as Json;
 
 /// The spec of the KITTI pair, with one or the other backbone.
 fn kitti_text(backbone: &str) -> String {
-    include_str!("specs/pointpillars_kitti_car.ron").replace("rpn_fp32.onnx", backbone)
+    include_str!("../engines/pointpillars_kitti_car.ron").replace("rpn_fp32.onnx", backbone)
 }
 
 fn kitti_car(backbone: &str) -> LidarSpec {

@@ -87,6 +87,30 @@ fn a_run_over_a_drive_is_scored_as_by_nuscenes_own_tools() {
             ],
         );
     }
+    // Its tables are enough.
+    for sensors in ["samples", "sweeps"] {
+        fs::rename(folder.join("moved").join(sensors), folder.join(sensors)).unwrap();
+    }
+    let eval = ["eval", "drive.mcap", "--data", "moved", "--format", "json"];
+    assert_eq!(json(&run(&eval, folder)), moved);
+    let view = [
+        "view",
+        "drive.mcap",
+        "--frame",
+        "1",
+        "--data",
+        "moved",
+        "-o",
+        "x.png",
+    ];
+    assert_refused(
+        &run(&view, folder),
+        2,
+        &["files of LIDAR_TOP are missing under moved"],
+    );
+    for sensors in ["samples", "sweeps"] {
+        fs::rename(folder.join(sensors), folder.join("moved").join(sensors)).unwrap();
+    }
     let export = [
         "export",
         "drive.mcap",

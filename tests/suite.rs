@@ -35,6 +35,8 @@ mod detectors;
 mod doctor;
 #[cfg(feature = "cpu")]
 mod documented;
+#[cfg(feature = "cpu")]
+mod engines;
 #[cfg(all(feature = "cpu", feature = "models", feature = "recordings"))]
 mod fusion;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
@@ -67,6 +69,8 @@ mod pipeline;
 mod plans;
 #[cfg(all(feature = "cpu", feature = "models"))]
 mod predict;
+#[cfg(all(feature = "cpu", feature = "models", feature = "recordings"))]
+mod raw_drive;
 #[cfg(all(feature = "cpu", feature = "recordings"))]
 mod recordings;
 mod roofline;

@@ -163,6 +163,7 @@ impl World {
                     networks: Vec::new(),
                     source: String::new(),
                     memory: None,
+                    selection: None,
                 })
                 .collect(),
             machine: BTreeMap::new(),

@@ -54,11 +54,11 @@ kernels_observer() {
   if [ -d ort ]; then
     local network
     for network in camera yolox_nano nanodet_m_416; do
-      [ -e "engines/$network.ron" ] || continue
+      [ -e "engines/$(sed -n 's/.*network: "\([^"]*\)".*/\1/p' "engines/$network.ron")" ] || continue
       scenario "observer-$network" "$traced" "$(detector "$network" "$network" Camera 'arrival: Closed')"
       tenants+=("$network")
     done
-    if [ -e engines/pointpillars_kitti_car.ron ]; then
+    if [ -e engines/rpn_fp32.onnx ]; then
       scenario observer-pointpillars "$traced" "$(detector pointpillars pointpillars_kitti_car Lidar 'arrival: Closed')"
       tenants+=(pointpillars)
     fi

@@ -45,7 +45,6 @@ kit() {
   cp "$(newest target/debug/deps/suite-*)" "$1/gpu_tests"
   cp engines/*.{ron,onnx} "$1/engines/"
   if [ -n "${JETLAG_SHARED:-}" ]; then
-    cp tests/specs/{yolox_nano,nanodet_m_416,pointpillars_kitti_car}.ron "$1/engines/"
     cp "$JETLAG_SHARED"/data/models/{yolox_nano,nanodet_m_416}/*.onnx "$1/engines/"
     cp "$JETLAG_SHARED"/data/models/pointpillars_kitti_car/{pfe,rpn_fp32}.onnx "$1/engines/"
     chmod u+w "$1"/engines/*
@@ -143,7 +142,7 @@ detectors() {
   export JETLAG_ONNXRUNTIME=$here/ort
   front=camera side=camera lidar=lidar
   local urgent='arrival: Periodic(150), deadline: "6.6ms", priority: 2'
-  [ -e engines/yolox_nano.ron ] && front=yolox_nano side=nanodet_m_416 lidar=pointpillars_kitti_car
+  [ -e engines/yolox_nano.onnx ] && front=yolox_nano side=nanodet_m_416 lidar=pointpillars_kitti_car
   [ -e engines/retinanet.onnx ] || python3 retinanet.py engines/retinanet >retinanet.log 2>&1 || echo "no load: see retinanet.log"
   protected=$(detector front "$front" Camera "$urgent, share: 0.25")
   others=("$(detector load retinanet Camera 'arrival: Closed, depth: 2')")
@@ -235,7 +234,7 @@ preprocess() {
 submission() {
   export JETLAG_ONNXRUNTIME=$here/ort JETLAG_TENSORRT=$here/tensorrt
   local front=camera side=camera graph
-  [ -e engines/yolox_nano.ron ] && front=yolox_nano side=nanodet_m_416
+  [ -e engines/yolox_nano.onnx ] && front=yolox_nano side=nanodet_m_416
   local alone beside
   alone=$(detector "$front" "$front" Camera 'arrival: Periodic(100)')
   beside=$(detector "$side-2" "$side" Camera 'arrival: Periodic(60)')
@@ -255,9 +254,13 @@ submission() {
 
 outputs() {
   export JETLAG_ONNXRUNTIME=$here/ort
-  local spec name sensor where backend
+  local spec name network sensor where backend
   for spec in engines/*.ron; do
     name=$(basename "$spec" .ron)
+    # Most specs come without their networks.
+    for network in $(sed -n 's/.*network: "\([^"]*\)".*/\1/p' "$spec"); do
+      [ -e "engines/$network" ] || continue 2
+    done
     sensor=$(sed -n 's/^\(Camera\|Lidar\)(.*/\1/p' "$spec")
     for where in 'cpu:Cpu(threads: 2)' 'ort-cpu:OnnxRuntime(provider: Cpu)' 'ort-cuda:OnnxRuntime(provider: Cuda)' \
       'ort-cuda-gpu:OnnxRuntime(provider: Cuda), preprocess: Gpu'; do

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use kitti::{camera as kitti_camera, open as kitti_recording};
 pub(crate) use nuscenes::{is_camera, selected as nuscenes_selected, wanted as nuscenes_wanted};
 
 use jetlag_bags::{Bag, BagSummary, Limits};

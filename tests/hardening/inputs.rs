@@ -15,7 +15,7 @@ use jetlag::tensor::{ElementType, HostTensor, Shape, TensorSet};
 type Read = fn(&[u8]);
 
 /// By name: what reads them.
-pub(crate) const INPUTS: [(&str, Read); 19] = [
+pub(crate) const INPUTS: [(&str, Read); 20] = [
     ("run_file", run_file),
     ("messages", messages),
     ("scenario", scenario),
@@ -23,6 +23,7 @@ pub(crate) const INPUTS: [(&str, Read); 19] = [
     ("heads", heads),
     ("coco", coco_annotations),
     ("kitti", kitti_labels),
+    ("tracklets", tracklets),
     ("onnx", onnx),
     ("plan_manifest", plan_manifest),
     ("tegrastats", tegrastats),
@@ -243,6 +244,15 @@ fn kitti_labels(bytes: &[u8]) {
     };
     for label in labels {
         let _ = label.counts_for_camera();
+    }
+}
+
+/// The annotated objects of a raw drive.
+fn tracklets(bytes: &[u8]) {
+    let path = folder().join("tracklet_labels.xml");
+    std::fs::write(&path, bytes).expect("a file");
+    if let Ok(all) = jetlag_datasets::kitti::Tracklets::read(&path) {
+        (0..20).for_each(|frame| all.at(frame).for_each(drop));
     }
 }
 

@@ -159,11 +159,44 @@ class Heads:
         scores = np.sqrt(sigmoid(o["cls"][0].reshape(3, -1)) * sigmoid(o["centre"][0].reshape(1, -1))).T
         return self.best(boxes, scores)
 
-    def nanodet(self, o):
+    def nanodet(self, o, hold=False):
         x, y = cells(16, self.size)
         px, py = x * 16 + 7.5, y * 16 + 7.5
         left, top, right, bottom = ((softmax(o["box"][0].reshape(-1, 4, 8)) * np.arange(8)).sum(-1) * 16).T
-        return self.best(np.stack([px - left, py - top, px + right, py + bottom], 1), o["cls"][0])
+        boxes = np.stack([px - left, py - top, px + right, py + bottom], 1)
+        return self.best(np.clip(boxes, 0, self.size * 2) if hold else boxes, o["cls"][0])
+
+    def nanodet_m(self, o):
+        """As above, with boxes held within the input, as NanoDet's own code does."""
+        return self.nanodet(o, hold=True)
+
+    def yolox(self, o):
+        grid = [(x, y, stride) for stride in (16, 32) for x, y in zip(*cells(stride, self.size))]
+        x, y, stride = np.array(grid).T
+        rows = o["out"][0]
+        cx, cy = (rows[:, 0] + x) * stride, (rows[:, 1] + y) * stride
+        boxes = corners(cx, cy, np.exp(rows[:, 2]) * stride, np.exp(rows[:, 3]) * stride)
+        return self.best(boxes, rows[:, 4:5] * rows[:, 5:])
+
+    def yolov5(self, o):
+        rows = o["out"][0]
+        return self.best(corners(*rows[:, :4].T), rows[:, 4:5] * rows[:, 5:])
+
+    def yolov7_maps(self, o):
+        boxes, scores = [], []
+        fourth, fifth = o["p4"][0].reshape(2, -1, 8), self.maps(o["p5"], 32, [(30, 20), (33, 23)])
+        for levels, stride, anchors in ((fourth, 16, [(10, 13), (16, 30)]), (fifth, 32, [(30, 20), (33, 23)])):
+            x, y = cells(stride, self.size)
+            for rows, (aw, ah) in zip(levels, anchors):
+                s = sigmoid(rows)
+                cx, cy = (2 * s[:, 0] - 0.5 + x) * stride, (2 * s[:, 1] - 0.5 + y) * stride
+                boxes.append(corners(cx, cy, (2 * s[:, 2]) ** 2 * aw, (2 * s[:, 3]) ** 2 * ah))
+                scores.append(s[:, 4:5] * s[:, 5:])
+        return self.best(np.concatenate(boxes), np.concatenate(scores))
+
+    def yolov8(self, o):
+        columns = o["out"][0]
+        return self.best(corners(*columns[:4]), columns[4:].T)
 
     def centernet(self, o):
         heat = o["hm"][0]

@@ -10,6 +10,7 @@ use jetlag_record::detection::{Box3d, Place};
 
 use crate::canvas::Canvas;
 use crate::error::DrawError;
+use crate::labels::{Area, Labels};
 use crate::on_image::label;
 use crate::picture::Picture;
 use crate::{Kind, Mark, colours};
@@ -80,9 +81,14 @@ pub fn above(points: &[[f32; 4]], marks: &[Mark<'_>], view: View) -> Result<Pict
         {
             let colour = colours::of_class(mark.class);
             outline(&mut canvas, view, corners, mark.kind, colour);
-            let [x, y] = corners[0];
-            let at = view.place(x, y) + Point::new(4, if mark.kind == Kind::Truth { 4 } else { -12 });
-            label(&mut canvas, &mark.text, at, font, colour);
+        }
+    }
+    let mut labels = Labels::of(canvas.whole());
+    for mark in marks {
+        if let Place::Space(place) = mark.place
+            && let Some(corners) = corners(place)
+        {
+            label(&mut canvas, &mut labels, mark, around(view, corners), font);
         }
     }
     Ok(picture)
@@ -125,6 +131,15 @@ fn corners(b: Box3d) -> Option<[[f32; 2]; 4]> {
         corner(-1.0, -1.0),
         corner(-1.0, 1.0),
     ])
+}
+
+/// The pixels that hold a box.
+fn around(view: View, corners: [[f32; 2]; 4]) -> Area {
+    let points = corners.map(|[x, y]| view.place(x, y));
+    let first = [points[0].x, points[0].y, points[0].x, points[0].y];
+    points.iter().fold(first, |[x1, y1, x2, y2], point| {
+        [x1.min(point.x), y1.min(point.y), x2.max(point.x), y2.max(point.y)]
+    })
 }
 
 /// The sides, and a line from the middle to the front.

@@ -33,6 +33,11 @@ impl<'a> Canvas<'a> {
         Ok(Canvas { rgb, width, height })
     }
 
+    /// Width and height.
+    pub(crate) fn whole(&self) -> [i32; 2] {
+        [self.width, self.height].map(|side| side as i32) // Below `MOST`.
+    }
+
     /// The larger side decides how thick lines and how large letters are.
     pub(crate) fn largest_side(&self) -> usize {
         self.width.max(self.height)

@@ -8,6 +8,7 @@ mod above;
 mod canvas;
 mod colours;
 mod error;
+mod labels;
 mod on_image;
 mod picture;
 

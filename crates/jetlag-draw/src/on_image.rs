@@ -6,15 +6,17 @@ use embedded_graphics::geometry::{Point, Size};
 use embedded_graphics::mono_font::iso_8859_1::{FONT_6X10, FONT_10X20};
 use embedded_graphics::mono_font::{MonoFont, MonoTextStyle};
 use embedded_graphics::pixelcolor::Rgb888;
-use embedded_graphics::primitives::Rectangle;
+use embedded_graphics::primitives::{Line, Primitive, PrimitiveStyle, Rectangle};
 use embedded_graphics::text::{Baseline, Text};
 use jetlag_record::detection::{Box2d, Place};
 
 use crate::canvas::Canvas;
 use crate::error::DrawError;
+use crate::labels::{Area, Labels};
 use crate::{Kind, Mark, colours};
 
-/// Draws the boxes that lie in the image onto it, the first ones on top; boxes in space are passed over.
+/// Draws the boxes that lie in the image onto it, the first ones on top; boxes in space are passed over. Labels do not overlap: one
+/// that has no room beside its box stands near it with a line to it, and is left out where there is none.
 ///
 /// # Errors
 /// The buffer is not of this size.
@@ -22,19 +24,26 @@ pub fn draw(rgb: &mut [u8], size: [usize; 2], marks: &[Mark<'_>]) -> Result<(), 
     let mut canvas = Canvas::new(rgb, size)?;
     let small = canvas.largest_side() < 900;
     let (font, thick) = if small { (&FONT_6X10, 1) } else { (&FONT_10X20, 3) };
+    let in_image = |mark: &Mark<'_>| match mark.place {
+        Place::Image(place) => whole(place),
+        Place::Space(_) => None,
+    };
     // The best come first and shall not be hidden.
     for mark in marks.iter().rev() {
-        if let Place::Image(place) = mark.place {
-            one(&mut canvas, mark, place, font, thick);
+        if let Some(place) = in_image(mark) {
+            edges(&mut canvas, mark, place, thick);
+        }
+    }
+    let mut labels = Labels::of(canvas.whole());
+    for mark in marks {
+        if let Some(place) = in_image(mark) {
+            label(&mut canvas, &mut labels, mark, place, font);
         }
     }
     Ok(())
 }
 
-fn one(canvas: &mut Canvas<'_>, mark: &Mark<'_>, place: Box2d, font: &MonoFont<'_>, thick: i32) {
-    let Some([x1, y1, x2, y2]) = whole(place) else {
-        return;
-    };
+fn edges(canvas: &mut Canvas<'_>, mark: &Mark<'_>, [x1, y1, x2, y2]: Area, thick: i32) {
     let colour = colours::of_class(mark.class);
     let dash = match mark.kind {
         Kind::Found => None,
@@ -48,26 +57,33 @@ fn one(canvas: &mut Canvas<'_>, mark: &Mark<'_>, place: Box2d, font: &MonoFont<'
     ] {
         edge(canvas, [x, y, width, height], dash, colour);
     }
-    // Above the box, or within it where there is no room above. Truth stands below, so that the two do not overlap.
-    let high = font.character_size.height as i32;
-    let top = match mark.kind {
-        Kind::Found if y1 >= high => y1 - high,
-        Kind::Found => y1,
-        Kind::Truth => y2,
-    };
-    label(canvas, &mark.text, Point::new(x1, top), font, colour);
 }
 
-/// Text on a ground of its own.
-pub(crate) fn label(canvas: &mut Canvas<'_>, text: &str, at: Point, font: &MonoFont<'_>, colour: Rgb888) {
-    if text.is_empty() {
+/// A mark's text on a ground of its own, where no other's stands.
+pub(crate) fn label(
+    canvas: &mut Canvas<'_>,
+    labels: &mut Labels,
+    mark: &Mark<'_>,
+    beside: Area,
+    font: &MonoFont<'_>,
+) {
+    let colour = colours::of_class(mark.class);
+    let letters = mark.text.chars().count().min(200) as u32;
+    let size = [font.character_size.width * letters, font.character_size.height].map(|side| side as i32);
+    let Some(spot) = labels.place(beside, size, mark.kind) else {
         return;
+    };
+    if let Some([from, to]) = spot.leader {
+        let [from, to] = [from, to].map(|[x, y]| Point::new(x, y));
+        let line = Line::new(from, to).into_styled(PrimitiveStyle::with_stroke(colour, 1));
+        let Ok(()) = line.draw(canvas);
     }
-    let across = font.character_size.width * text.chars().count().min(200) as u32;
-    let ground = Rectangle::new(at, Size::new(across, font.character_size.height));
+    let [x1, y1, x2, y2] = spot.area;
+    let at = Point::new(x1, y1);
+    let ground = Rectangle::new(at, Size::new((x2 - x1) as u32, (y2 - y1) as u32));
     let Ok(()) = canvas.fill_solid(&ground, colour);
     let style = MonoTextStyle::new(font, colours::on(colour));
-    let Ok(_) = Text::with_baseline(text, at, style, Baseline::Top).draw(canvas);
+    let Ok(_) = Text::with_baseline(&mark.text, at, style, Baseline::Top).draw(canvas);
 }
 
 /// An edge, in one piece or in dashes with gaps as long.
@@ -91,7 +107,7 @@ fn edge(canvas: &mut Canvas<'_>, [x, y, width, height]: [i32; 4], dash: Option<i
 }
 
 /// In whole pixels, held within what a picture may have; `None` for what is no box.
-fn whole(place: Box2d) -> Option<[i32; 4]> {
+fn whole(place: Box2d) -> Option<Area> {
     let sides = [place.x1, place.y1, place.x2, place.y2];
     if !sides.iter().all(|side| side.is_finite()) {
         return None;

@@ -22,7 +22,7 @@ pub(super) struct Folder {
 }
 
 /// KITTI's classes by name, those that a detector may mean.
-const KINDS: [Kind; 3] = [Kind::Car, Kind::Pedestrian, Kind::Cyclist];
+pub(super) const KINDS: [Kind; 3] = [Kind::Car, Kind::Pedestrian, Kind::Cyclist];
 
 /// The folder that a source reads; `None` for a source that has no such layout. `data` is where it is now.
 pub(super) fn folder(source: &SourceSpec, data: Option<&Path>) -> anyhow::Result<Option<Folder>> {
@@ -141,33 +141,28 @@ impl Folder {
 
     fn camera(&self, name: &str, calib: &Path) -> anyhow::Result<Camera> {
         let calibration = kitti::read_calibration(calib).map_err(WrongUse::because)?;
-        let mut lidar_to_camera = calibration.lidar_to_camera;
-        for (row, turned) in lidar_to_camera.iter_mut().zip(calibration.rectification) {
-            *row = std::array::from_fn(|column| {
-                let of = |k: usize| turned[k] * calibration.lidar_to_camera[k][column];
-                of(0) + of(1) + of(2)
-            });
-        }
-        let image = ["png", "jpg"]
-            .iter()
-            .find_map(|ending| {
-                let file = self.root.join("image_2").join(name).with_extension(ending);
-                image::image_dimensions(file).ok()
-            })
-            .unwrap_or(KITTI_IMAGE);
-        Ok(Camera {
-            lidar_to_camera,
-            projection: calibration.projection,
-            image: [f64::from(image.0), f64::from(image.1)],
-        })
+        let image = image_size(&self.root.join("image_2"), name).unwrap_or(KITTI_IMAGE);
+        Ok(Camera::of_calibration(
+            &calibration.lidar_to_camera,
+            &calibration.rectification,
+            calibration.projection,
+            [f64::from(image.0), f64::from(image.1)],
+        ))
     }
 }
 
+/// Width and height of the image of this name in a folder, whichever its ending.
+pub(super) fn image_size(folder: &Path, name: &str) -> Option<(u32, u32)> {
+    ["png", "jpg"]
+        .iter()
+        .find_map(|ending| image::image_dimensions(folder.join(name).with_extension(ending)).ok())
+}
+
 /// Where a sweep has no image beside it: what most of KITTI's have.
-const KITTI_IMAGE: (u32, u32) = (1242, 375);
+pub(super) const KITTI_IMAGE: (u32, u32) = (1242, 375);
 
 /// KITTI takes one recall point a label that is found, and 40 of them for its mean, so that few labels cannot give an AP of 1.
-fn few(frames: &[Frame]) -> Option<String> {
+pub(super) fn few(frames: &[Frame]) -> Option<String> {
     let labels = |kind: Kind| {
         frames
             .iter()

@@ -18,6 +18,8 @@ mod kitti;
 #[cfg(feature = "recordings")]
 mod nuscenes;
 mod pictures;
+#[cfg(feature = "recordings")]
+mod raw;
 mod view;
 
 use std::path::Path;
@@ -30,6 +32,8 @@ use super::outcome::{Outcome, WrongUse};
 use super::output::print;
 use crate::cli::{EvalArgs, EvalMode, Format};
 use crate::record::Selection;
+#[cfg(feature = "recordings")]
+use crate::scenario::KittiLayout;
 use crate::scenario::{NuScenesSpec, SourceSpec};
 use answers::{Answer, Answers};
 pub(super) use export::export;
@@ -51,6 +55,8 @@ struct Held {
 enum Dataset {
     Kitti(kitti::Folder),
     Coco(coco::Annotations),
+    #[cfg(feature = "recordings")]
+    Raw(raw::Drive),
     #[cfg(feature = "recordings")]
     NuScenes(nuscenes::Annotations),
 }
@@ -174,6 +180,8 @@ impl Dataset {
             Dataset::Kitti(folder) => folder.selection(),
             Dataset::Coco(annotations) => annotations.selection(),
             #[cfg(feature = "recordings")]
+            Dataset::Raw(drive) => drive.selection(),
+            #[cfg(feature = "recordings")]
             Dataset::NuScenes(annotations) => annotations.selection(),
         }
     }
@@ -236,10 +244,16 @@ fn at_hand(answers: &Answers, data: Option<&Path>) -> anyhow::Result<Dataset> {
         ))
         .into());
     }
+    #[cfg(feature = "recordings")]
+    if let SourceSpec::Kitti(spec) = &answers.source
+        && spec.layout == KittiLayout::Raw
+    {
+        return Ok(Dataset::Raw(raw::open(spec, data)?));
+    }
     match kitti::folder(&answers.source, data)? {
         Some(folder) => Ok(Dataset::Kitti(folder)),
         None => Err(WrongUse(format!(
-            "tenant {}: nothing is known of what was there in {}; labels are read from KITTI's object layout, nuScenes, and COCO's annotations (--data FILE.json, of `source: Images(…)`)",
+            "tenant {}: nothing is known of what was there in {}; labels are read from KITTI's object layout and raw drives, nuScenes, and COCO's annotations (--data FILE.json, of `source: Images(…)`)",
             answers.tenant,
             source_words(&answers.source)
         ))
@@ -304,7 +318,7 @@ fn held(answers: &Answers, data: Option<&Path>, mode: Mode) -> anyhow::Result<He
     }
     let still_only = || {
         WrongUse(format!(
-            "tenant {}: --mode stream needs to know where objects are between labels, and these labels have no identities; nuScenes's have (`jetlag data synth --format nuscenes` makes a drive)",
+            "tenant {}: --mode stream needs to know where objects are between labels, and these labels have no identities; nuScenes's and those of KITTI's raw drives have (`jetlag data synth --format nuscenes` or `kitti` makes a drive)",
             answers.tenant
         ))
     };
@@ -324,6 +338,21 @@ fn held(answers: &Answers, data: Option<&Path>, mode: Mode) -> anyhow::Result<He
                 Box::new(benchmark),
                 scenes,
                 annotations.class_map(&answers.classes),
+            )
+        }
+        #[cfg(feature = "recordings")]
+        Dataset::Raw(drive) => {
+            let matched = match mode {
+                Mode::Still => drive.still(answers, &answered)?,
+                Mode::Stream => drive.stream(answers)?,
+            };
+            notes.extend(matched.notes);
+            // One drive: its blocks of frames are drawn.
+            let scenes = vec![0; matched.benchmark.frames()];
+            (
+                Box::new(matched.benchmark),
+                scenes,
+                kitti::class_map(&answers.classes),
             )
         }
         #[cfg(feature = "recordings")]

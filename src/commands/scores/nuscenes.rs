@@ -44,7 +44,8 @@ pub(super) fn open(spec: &NuScenesSpec, data: Option<&Path>) -> anyhow::Result<A
     let path = data.unwrap_or(&spec.path);
     let dataset = Dataset::open(path, spec.version.as_deref()).map_err(WrongUse::because)?;
     let recording = dataset
-        .select(&nuscenes_wanted(spec))
+        // Sweeps and images may be elsewhere: what counts stands in the tables.
+        .select_of_tables(&nuscenes_wanted(spec))
         .map_err(WrongUse::because)?;
     let key_frames = recording.frames().filter(|frame| frame.is_key_frame).count();
     Ok(Annotations {

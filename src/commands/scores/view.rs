@@ -214,6 +214,8 @@ pub(super) fn known(dataset: &Dataset, answer: &Answer) -> anyhow::Result<Vec<Kn
         Dataset::Kitti(folder) => folder.known(answer),
         Dataset::Coco(annotations) => annotations.known(answer),
         #[cfg(feature = "recordings")]
+        Dataset::Raw(drive) => drive.known(answer),
+        #[cfg(feature = "recordings")]
         Dataset::NuScenes(annotations) => annotations.known(answer),
     }
 }

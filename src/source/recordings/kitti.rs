@@ -78,7 +78,8 @@ fn texts(folder: &Path, deep: u32, all: &mut Vec<PathBuf>) -> Result<(), SourceE
     Ok(())
 }
 
-pub(super) fn open(spec: &KittiSpec) -> Result<KittiRecording, SourceError> {
+/// What lies on the disk of one sensor.
+pub(crate) fn open(spec: &KittiSpec) -> Result<KittiRecording, SourceError> {
     let layout = match spec.layout {
         KittiLayout::Object if spec.sequence == "testing" => Layout::Object(Split::Testing),
         KittiLayout::Object => Layout::Object(Split::Training),
@@ -97,7 +98,7 @@ pub(super) fn open(spec: &KittiSpec) -> Result<KittiRecording, SourceError> {
 }
 
 /// Which of the car's cameras is meant.
-pub(super) fn camera(spec: &KittiSpec) -> Camera {
+pub(crate) fn camera(spec: &KittiSpec) -> Camera {
     match spec.camera {
         0 => Camera::GreyLeft,
         1 => Camera::GreyRight,

@@ -11,11 +11,13 @@ mod oxts;
 mod raw;
 mod recording;
 mod text;
+mod tracklets;
 
 use std::path::Path;
 
 pub use calibration::{Calibration, Camera};
 pub use recording::{KittiFrame, KittiRecording, Sensor};
+pub use tracklets::{Occlusion, Tracked, Tracklets};
 
 use crate::error::DatasetError;
 

@@ -75,5 +75,6 @@ pub(super) fn open(root: &Path, split: Split, sensor: Sensor) -> Result<KittiRec
         frames: found.into_iter().map(frame).collect::<Result<_, _>>()?,
         time_line: None,
         gaps: Vec::new(),
+        tracklets: None,
     })
 }

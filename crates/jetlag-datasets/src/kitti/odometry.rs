@@ -66,6 +66,7 @@ pub(super) fn open(root: &Path, sequence: &str, sensor: Sensor) -> Result<KittiR
         frames,
         time_line,
         gaps: Vec::new(),
+        tracklets: None,
     })
 }
 

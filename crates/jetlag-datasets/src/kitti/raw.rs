@@ -80,10 +80,12 @@ pub(super) fn open(root: &Path, drive: &str, sensor: Sensor) -> Result<KittiReco
         });
     }
     frames.sort_by_key(|frame| frame.captured);
+    let tracklets = base.join("tracklet_labels.xml");
     Ok(KittiRecording {
         frames,
         time_line,
         gaps,
+        tracklets: tracklets.is_file().then_some(tracklets),
     })
 }
 

@@ -48,4 +48,6 @@ pub struct KittiRecording {
     pub time_line: Option<TimeLine>,
     /// Numbers of a raw drive that the LiDAR has no sweep of: some were lost when KITTI was recorded.
     pub gaps: Vec<usize>,
+    /// What [`Tracklets`](super::Tracklets) reads, of a raw drive that has it.
+    pub tracklets: Option<PathBuf>,
 }

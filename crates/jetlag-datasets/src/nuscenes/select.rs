@@ -60,6 +60,18 @@ impl NuScenes {
     /// A scene or channel that the dataset does not have; nothing recorded by the channel in these scenes; several sweeps where
     /// there are no poses; links that lead in a circle; files that are not on the disk, all in one error.
     pub fn select(&self, selection: &Selection) -> Result<Recording, DatasetError> {
+        self.frames_of(selection, true)
+    }
+
+    /// The same frames without looking for their files: for those who read the tables alone.
+    ///
+    /// # Errors
+    /// As [`select`](Self::select), but for files.
+    pub fn select_of_tables(&self, selection: &Selection) -> Result<Recording, DatasetError> {
+        self.frames_of(selection, false)
+    }
+
+    fn frames_of(&self, selection: &Selection, with_files: bool) -> Result<Recording, DatasetError> {
         let scenes = self.chosen(&selection.scenes)?;
         let channel = self.channel(&selection.channel)?;
         let nothing = |why: String| DatasetError::Nothing { why };
@@ -89,12 +101,12 @@ impl NuScenes {
             frames: Vec::new(),
             sweeps,
         };
-        let mut search = Search::default();
+        let mut search = with_files.then(Search::default);
         let mut whole = Vec::new();
         for scene in &time_line.scenes {
-            let missing = search.missing();
+            let missing = search.as_ref().map(Search::missing);
             self.record(scene, channel, selection.key_frames, &mut recording, &mut search)?;
-            if missing == search.missing() {
+            if missing == search.as_ref().map(Search::missing) {
                 whole.push(self.scenes[scene.scene].clone());
             }
         }
@@ -106,8 +118,10 @@ impl NuScenes {
                 self.named(&scenes)
             )));
         }
-        let data = self.folder.join("sample_data.json");
-        search.end(&selection.channel, &self.root, &data, &whole)?;
+        if let Some(search) = search {
+            let data = self.folder.join("sample_data.json");
+            search.end(&selection.channel, &self.root, &data, &whole)?;
+        }
         Ok(recording)
     }
 
@@ -118,7 +132,7 @@ impl NuScenes {
         channel: usize,
         key_frames: bool,
         recording: &mut Recording,
-        search: &mut Search,
+        search: &mut Option<Search>,
     ) -> Result<(), TableError> {
         let rows = self.scene_captures(scene.scene).iter().map(|row| *row as usize);
         let rows: Vec<usize> = rows.filter(|row| self.channel_of(*row) == channel).collect();
@@ -154,7 +168,9 @@ impl NuScenes {
             recording.previous.push(before.copied());
             let name = self.file_name(row)?;
             let frame = self.frame(row, scene);
-            search.look(&frame.file, name);
+            if let Some(search) = search {
+                search.look(&frame.file, name);
+            }
             recording.captures.push(frame);
         }
         Ok(())

@@ -20,6 +20,25 @@ pub struct Camera {
 const NEAREST: f64 = 0.1;
 
 impl Camera {
+    /// Of the matrices of a calibration file: `Tr_velo_to_cam`, `R0_rect` and the camera's `P`; and its image's width and height.
+    pub fn of_calibration(
+        lidar_to_camera: &[[f64; 4]; 3],
+        rectification: &[[f64; 3]; 3],
+        projection: [[f64; 4]; 3],
+        image: [f64; 2],
+    ) -> Camera {
+        Camera {
+            lidar_to_camera: rectification.map(|turned| {
+                std::array::from_fn(|column| {
+                    let of = |k: usize| turned[k] * lidar_to_camera[k][column];
+                    of(0) + of(1) + of(2)
+                })
+            }),
+            projection,
+            image,
+        }
+    }
+
     /// A box of the LiDAR frame in the camera's.
     pub fn place(&self, b: &Box3d) -> CameraBox {
         let [x, y, z, l, w, h, yaw] = [b.x, b.y, b.z, b.l, b.w, b.h, b.yaw].map(f64::from);
@@ -41,6 +60,30 @@ impl Camera {
     /// The rectangle of the image that holds all corners of a box, cut at the image's edges; `None` for one that is not wholly
     /// before the camera or not in the image.
     pub fn bbox(&self, b: &CameraBox) -> Option<Corners> {
+        let cut = self.cut(self.projected(b)?);
+        (iou::area(cut) > 0.0).then_some(cut)
+    }
+
+    /// The share of a box's rectangle that lies beyond the image's edges, 0 to 1; `None` for one that [`bbox`](Self::bbox) has no
+    /// place for.
+    pub fn truncated(&self, b: &CameraBox) -> Option<f64> {
+        let whole = self.projected(b)?;
+        let inside = iou::area(self.cut(whole));
+        (inside > 0.0).then(|| (1.0 - inside / iou::area(whole)).clamp(0.0, 1.0))
+    }
+
+    fn cut(&self, [x1, y1, x2, y2]: Corners) -> Corners {
+        let [width, height] = self.image.map(|side| side.max(0.0));
+        [
+            x1.clamp(0.0, width),
+            y1.clamp(0.0, height),
+            x2.clamp(0.0, width),
+            y2.clamp(0.0, height),
+        ]
+    }
+
+    /// The rectangle that holds all corners of a box, however large; `None` for one that is not wholly before the camera.
+    fn projected(&self, b: &CameraBox) -> Option<Corners> {
         let [height, width, length] = b.size;
         let (sin, cos) = b.heading.sin_cos();
         let mut bounds = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
@@ -68,14 +111,7 @@ impl Camera {
                 bounds[3].max(v),
             ];
         }
-        let [width, height] = self.image;
-        let cut = [
-            bounds[0].clamp(0.0, width.max(0.0)),
-            bounds[1].clamp(0.0, height.max(0.0)),
-            bounds[2].clamp(0.0, width.max(0.0)),
-            bounds[3].clamp(0.0, height.max(0.0)),
-        ];
-        (iou::area(cut) > 0.0).then_some(cut)
+        Some(bounds)
     }
 
     /// A detection of the LiDAR; `None` for one that the camera does not see: the benchmark has no labels there.

@@ -8,6 +8,7 @@ use std::path::Path;
 use jetlag_record::units::Nanos;
 
 use super::order::in_order;
+use super::tracklets::Sight;
 use super::{BEGIN, FilesError, Progress, Written, make_folder, tracklets, write};
 use crate::{Drive, Ego, IMAGE_SIZE, Image, LIDAR_PLACE, PointCloud, Rate, calibration};
 
@@ -38,15 +39,17 @@ pub fn kitti_raw(drive: &Drive, out: &Path, progress: Progress<'_>) -> Result<Wr
     let frames: Vec<u64> = (0..RATE.captures(drive.seconds())).collect();
     let first = drive.ego(Nanos::ZERO);
     let mut times = String::new();
+    let mut sights = Vec::with_capacity(frames.len());
     let of = frames.len() as u64;
     in_order(
         &frames,
         |number| {
             let moment = drive.at(RATE.time(*number));
-            let picture = png(&moment.render_camera());
-            (picture, moment.sweep().cloud, *moment.ego())
+            let seen = moment.observe();
+            let sights: Vec<Sight> = seen.objects.iter().map(Sight::of).collect();
+            (png(&seen.image), seen.sweep.cloud, *moment.ego(), sights)
         },
-        |number, (picture, cloud, ego)| {
+        |number, (picture, cloud, ego, of_frame)| {
             let [image, sweep, packet] = &folders;
             let file = |folder: &Path, ending: &str| folder.join(format!("data/{number:010}.{ending}"));
             write(&file(image, "png"), picture?)?;
@@ -54,6 +57,7 @@ pub fn kitti_raw(drive: &Drive, out: &Path, progress: Progress<'_>) -> Result<Wr
             write(&file(packet, "txt"), oxts(&first, &ego))?;
             times.push_str(&stamp(BEGIN + RATE.time(*number)));
             times.push('\n');
+            sights.push(of_frame);
             progress(number + 1, of);
             Ok(())
         },
@@ -61,7 +65,10 @@ pub fn kitti_raw(drive: &Drive, out: &Path, progress: Progress<'_>) -> Result<Wr
     for folder in &folders {
         write(&folder.join("timestamps.txt"), &times)?;
     }
-    write(&base.join("tracklet_labels.xml"), tracklets::text(drive, RATE))?;
+    write(
+        &base.join("tracklet_labels.xml"),
+        tracklets::text(drive, RATE, &sights),
+    )?;
     write(&base.join("oxts/dataformat.txt"), FORMAT)?;
     write(&day.join("calib_cam_to_cam.txt"), cameras())?;
     let [x, y, z] = LIDAR_PLACE;
