@@ -2,9 +2,9 @@
 //! may end the process, or the system ends it.
 //!
 //! The largest tensor that a single node makes is a lower bound of what any runtime needs. Nodes of constants count too, for a runtime
-//! computes them when it loads a network.
+//! computes them when it loads a network. Sizes that depend on data are known from above alone: these are told and not refused.
 
-use jetlag_work::{Given, Graph, NodeWork, Options, work};
+use jetlag_work::{Bound, Given, Graph, NodeWork, Options, work};
 
 use super::{BackendError, NetworkSource, Program, without_camera};
 
@@ -19,18 +19,34 @@ pub(super) fn check(backend: &'static str, program: &Program, free: Option<u64>)
         let Some(nodes) = nodes(engine, program) else {
             continue;
         };
-        let mut sizes = nodes.iter().map(|node| (node, largest(node)));
-        if let Some((node, bytes)) = sizes.find(|(_, bytes)| *bytes > free as f64) {
+        let too_large = |bound: Bound| {
+            let of_bound = nodes.iter().filter(move |node| node.bound == bound);
+            let mut sizes = of_bound.map(|node| (node, largest(node)));
+            sizes.find(|(_, bytes)| *bytes > free as f64)
+        };
+        let told = |(node, bytes): (&NodeWork, f64), of: &str| {
+            format!(
+                "its node `{}` ({}) makes a tensor of {of}{:.1} GB, and {:.1} GB are free",
+                node.name.escape_debug(),
+                node.operator.escape_debug(),
+                bytes / 1e9,
+                free as f64 / 1e9
+            )
+        };
+        if let Some(found) = too_large(Bound::Exact) {
             return Err(BackendError::OutOfMemory {
                 backend,
                 problem: format!(
-                    "not enough memory for {engine}: its node `{}` ({}) makes a tensor of {:.1} GB, and {:.1} GB are free; use smaller shapes or a smaller batch",
-                    node.name.escape_debug(),
-                    node.operator.escape_debug(),
-                    bytes / 1e9,
-                    free as f64 / 1e9
+                    "not enough memory for {engine}: {}; use smaller shapes or a smaller batch",
+                    told(found, "")
                 ),
             });
+        }
+        if let Some(found) = too_large(Bound::UpperBound) {
+            log::warn!(
+                "{engine}: {}; where its data ask for more than that, the run ends without a report",
+                told(found, "up to ")
+            );
         }
     }
     Ok(())
