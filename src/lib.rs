@@ -40,6 +40,7 @@ pub mod embedded;
 pub mod engine;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod npy;
 pub mod scenario;
 pub mod show;
 pub mod shown;

@@ -163,6 +163,7 @@ impl World {
                     networks: Vec::new(),
                     source: String::new(),
                     memory: None,
+                    record_outputs: None,
                 })
                 .collect(),
             machine: BTreeMap::new(),

@@ -300,6 +300,7 @@ fn unready(tenant: &Tenant) -> TenantManifest {
         start_up: None,
         batch: None,
         memory: None,
+        record_outputs: None,
     }
 }
 

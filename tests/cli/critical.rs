@@ -40,6 +40,7 @@ fn manifest() -> Manifest {
             start_up: None,
             batch: None,
             memory: None,
+            record_outputs: None,
         }],
         machine: BTreeMap::new(),
         anchor: Stamp(0),

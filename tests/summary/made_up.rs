@@ -76,6 +76,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
                 start_up: None,
                 batch: None,
                 memory: None,
+                record_outputs: None,
             })
             .collect(),
         machine: BTreeMap::new(),

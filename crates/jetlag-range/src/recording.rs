@@ -187,6 +187,7 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
                 start_up: None,
                 batch: None,
                 memory: None,
+                record_outputs: None,
             })
             .collect(),
         machine: jetlag_board::facts(&Roots::system()),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::{self, Device};
 use crate::engine::EngineLayers;
 use crate::memory::TenantMemory;
-use crate::scenario::Scenario;
+use crate::scenario::{RecordOutputs, Scenario};
 use crate::schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO};
 use crate::units::{Nanos, Stamp};
 use crate::work::NetworkWork;
@@ -167,6 +167,9 @@ pub struct TenantManifest {
     /// memory, and in files before version 1.13.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub memory: Option<TenantMemory>,
+    /// What is done with its network's outputs when the run is over; `None` where nothing is, and in files before version 1.16.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub record_outputs: Option<RecordOutputs>,
 }
 
 /// How long the parts of a tenant's start took, one after another. Its first frames are in the record themselves.

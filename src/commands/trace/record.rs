@@ -135,6 +135,7 @@ fn manifest(names: &[String], folder: &Folder, asked: &Asked<'_>) -> Manifest {
         start_up: None,
         batch: None,
         memory: None,
+        record_outputs: None,
     };
     Manifest {
         schema_major: subject.schema_major(),

@@ -284,6 +284,7 @@ mod tests {
                 start_up: None,
                 batch: None,
                 memory: None,
+                record_outputs: None,
             }],
             machine: std::collections::BTreeMap::new(),
             anchor: Stamp(0),

@@ -279,6 +279,7 @@ fn tenant(name: &str) -> TenantManifest {
         start_up: None,
         batch: None,
         memory: None,
+        record_outputs: None,
     }
 }
 
