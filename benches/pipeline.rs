@@ -52,6 +52,8 @@ fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<Fra
         waiting,
         seed: 1,
         late: Default::default(),
+        outputs: None,
+        with_outputs: Vec::new(),
     };
     let clock = RealClock;
     let epoch = clock.now() + Nanos::from_millis(1);

@@ -41,6 +41,7 @@ pub mod engine;
 mod free_memory;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod npy;
 pub mod scenario;
 pub mod show;
 pub mod shown;

@@ -2,6 +2,7 @@
 //! look like is tested on shapes in src/detector/propose/tests.rs; here are files that run.
 
 mod odd;
+mod outputs;
 
 use std::fs;
 use std::path::{Path, PathBuf};

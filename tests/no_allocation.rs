@@ -105,6 +105,8 @@ fn allocations(arrival: Arrival, size: usize, slots: Vec<Box<dyn Slot>>, frames:
         waiting: Release::Sleep,
         seed: 1,
         late: Default::default(),
+        outputs: None,
+        with_outputs: Vec::new(),
     };
     let (mut front, _front_feed) = recording::channel(0, false);
     let (mut back, _back_feed) = recording::channel(0, true);

@@ -164,6 +164,7 @@ impl World {
                     source: String::new(),
                     memory: None,
                     selection: None,
+                    record_outputs: None,
                 })
                 .collect(),
             machine: BTreeMap::new(),

@@ -420,6 +420,8 @@ fn overhead_runner(depth: usize) -> anyhow::Result<Runner> {
         waiting: Release::Sleep,
         seed: 0,
         late: Default::default(),
+        outputs: None,
+        with_outputs: Vec::new(),
     })
 }
 

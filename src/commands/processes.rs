@@ -301,6 +301,7 @@ fn unready(tenant: &Tenant) -> TenantManifest {
         batch: None,
         memory: None,
         selection: None,
+        record_outputs: None,
     }
 }
 

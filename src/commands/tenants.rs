@@ -5,6 +5,7 @@
 #[cfg(feature = "gpu")]
 mod gpu;
 mod memory;
+mod networks;
 mod onnxruntime;
 mod stress;
 mod ways;
@@ -17,11 +18,10 @@ use std::sync::Arc;
 use crate::backend::cpu::CpuBackend;
 use crate::backend::null::NullBackend;
 use crate::backend::sim::{SharedDevice, SimBackend};
-use crate::backend::{Backend, BackendError, NetworkSource, NotBatched, Opened, Program};
+use crate::backend::{Backend, BackendError, NotBatched, Opened, Program};
 use crate::clock::{Clock, RealClock};
 use crate::detector::Detector;
-use crate::files;
-use crate::record::{Failure, FailureKind, FailureStage, NetworkManifest, StartUp, TenantManifest};
+use crate::record::{Failure, FailureKind, FailureStage, StartUp, TenantManifest};
 use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Sharing, SourceSpec, Tenant};
 use crate::source::{ContentKind, SourceError};
 use crate::tenant::pipeline::{Batching, Runner, set_up_thread};
@@ -116,6 +116,17 @@ pub enum Obstacle {
     /// Its frames cannot have an inference together.
     #[error(transparent)]
     NotBatched(#[from] NotBatched),
+    /// What is to be done with its outputs cannot be.
+    #[error("{}", .0.join("; "))]
+    Outputs(Vec<String>),
+    /// It computes none.
+    #[error(
+        "`record_outputs` needs a backend that executes the network, and {backend} does not; use Cpu, OnnxRuntime or TensorRt, or leave it out"
+    )]
+    NoOutputs {
+        /// Name of the backend.
+        backend: &'static str,
+    },
     /// Its backend does not open.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -165,10 +176,12 @@ impl Obstacle {
             | Obstacle::OtherCameras { .. }
             | Obstacle::NoCaptureTimes { .. }
             | Obstacle::NotBatched(_)
+            | Obstacle::NoOutputs { .. }
             | Obstacle::NotLive { .. } => FailureKind::Scenario,
             Obstacle::Detector(_)
             | Obstacle::Frames(_)
             | Obstacle::Network { .. }
+            | Obstacle::Outputs(_)
             | Obstacle::Backend(BackendError::Load { .. } | BackendError::Tensor(_)) => FailureKind::Load,
             Obstacle::Backend(BackendError::OutOfMemory { .. }) => FailureKind::OutOfMemory,
             Obstacle::Backend(BackendError::Hangs { .. }) => FailureKind::Hang,
@@ -351,7 +364,7 @@ fn one(
         devices: opened_in,
         ..StartUp::default()
     };
-    let detector = tenant.detector.as_ref().and_then(|d| {
+    let mut detector = tenant.detector.as_ref().and_then(|d| {
         opening::fed(d, tenant.made.as_ref())
             .map_err(|e| obstacles.push(e.into()))
             .ok()
@@ -410,6 +423,7 @@ fn one(
             from: info.description.clone(),
         });
     }
+    let outputs = detector.as_mut().and_then(|detector| detector.outputs.take());
     let empty = Program::default();
     let of_one = detector.as_ref().map_or(&empty, |d| &d.program);
     // Where nothing executes, a batch is a matter of times alone.
@@ -423,7 +437,7 @@ fn one(
     let program = batched.as_ref().unwrap_or(of_one);
     let seed = seed(scenario, number);
     times.detector = watch.lap();
-    let networks = networks(program).map_err(|e| obstacles.push(e)).ok();
+    let networks = networks::hashed(program).map_err(|e| obstacles.push(e)).ok();
     times.networks = watch.lap();
     let mut over_plans = None;
     let backend: Result<Box<dyn Backend>, Obstacle> = match &tenant.backend {
@@ -478,6 +492,19 @@ fn one(
             }
         });
     times.allocate = watch.lap();
+    let outputs = outputs.and_then(|mut outputs| {
+        let slot = opened.as_ref().and_then(|(slots, ..)| slots.first());
+        let prepared = match (executes, slot) {
+            (true, Some(slot)) => outputs.prepare(slot.tensors()).map_err(Obstacle::Outputs),
+            // It could not be opened, which is told.
+            (true, None) => Ok(()),
+            (false, _) => Err(Obstacle::NoOutputs {
+                backend: tenant.backend.name(),
+            }),
+        };
+        prepared.map_err(|obstacle| obstacles.push(obstacle)).ok()?;
+        Some(outputs)
+    });
     let (Some(backend), Some((slots, memory, layers)), Some(source), Some(info), Some(mut networks), true) =
         (backend, opened, source, info, networks, obstacles.is_empty())
     else {
@@ -501,6 +528,7 @@ fn one(
         batch: detector.as_ref().and_then(Detector::batch),
         memory: memory.and_then(|told| memory::recorded(told, scenario, number)),
         selection: info.selection,
+        record_outputs: outputs.as_ref().map(|outputs| outputs.rules().clone()),
     };
     let inputs_of_one = of_one.host_tensors.clone();
     // Only a backend that executes has outputs to make detections of, and only content can be prepared.
@@ -536,6 +564,8 @@ fn one(
         waiting: scenario.release,
         seed,
         late: Default::default(),
+        outputs,
+        with_outputs: Vec::new(),
     };
     Ok(Ready { runner, manifest })
 }
@@ -556,29 +586,4 @@ fn open(backend: &dyn Backend, program: &Program, tenant: &Tenant) -> Result<Ope
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
-}
-
-fn networks(program: &Program) -> Result<Vec<NetworkManifest>, Obstacle> {
-    program
-        .engines
-        .iter()
-        .map(|network| {
-            let (hash, bytes) = match network {
-                NetworkSource::File(path) => {
-                    let content = files::read(path, files::NETWORK).map_err(|error| {
-                        let path = path.clone();
-                        Obstacle::Network { path, error }
-                    })?;
-                    (blake3::hash(&content), content.len())
-                }
-                NetworkSource::Embedded { bytes, .. } => (blake3::hash(bytes), bytes.len()),
-            };
-            Ok(NetworkManifest {
-                name: network.to_string(),
-                blake3: hash.to_hex().to_string(),
-                bytes: bytes as u64,
-                ..NetworkManifest::default()
-            })
-        })
-        .collect()
 }

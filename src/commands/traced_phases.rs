@@ -122,6 +122,7 @@ fn take_over(file: &Path, notes: &Sender<Event>) -> anyhow::Result<()> {
             | Event::Sample(_)
             | Event::Node(_)
             | Event::Work(_)
+            | Event::Output(_)
             | Event::Signal(_)
             | Event::Window(_)
             | Event::Range(_) => false,

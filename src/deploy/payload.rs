@@ -17,7 +17,7 @@ use crate::backend::NetworkSource;
 use crate::detector::spec;
 use crate::engine::network;
 use crate::files;
-use crate::scenario::{BackendChoice, DetectorRef, MadeInputs, Scenario, SourceSpec, Tenant};
+use crate::scenario::{BackendChoice, DetectorRef, Fill, MadeInputs, Scenario, SourceSpec, Tenant};
 use crate::source::{SourceError, recordings};
 use crate::sweep::Pattern;
 
@@ -101,16 +101,27 @@ impl Named {
         let (field, file) = (&self.field, format!("{folder}/{}", self.remote));
         match &self.made {
             None => format!("{field}={file:?}"),
-            Some(made) if made.shapes.0.is_empty() => {
-                format!("{field}=Network(network: {file:?}, fill: {})", made.fill)
-            }
-            Some(made) => format!(
-                "{field}=Network(network: {file:?}, shapes: {:?}, fill: {})",
-                made.shapes.to_string(),
-                made.fill
-            ),
+            Some(made) => format!("{field}=Network(network: {file:?}, {})", there(made, folder)),
         }
     }
+}
+
+/// What a network is fed, with paths below the board's folder instead of those there.
+fn there(made: &MadeInputs, folder: &str) -> MadeInputs {
+    let mut made = made.clone();
+    if let Fill::Files(files) = &mut made.fill {
+        for file in files {
+            file.file = Path::new(folder).join(&file.file);
+        }
+    }
+    if let Some(reference) = made
+        .record_outputs
+        .as_mut()
+        .and_then(|outputs| outputs.reference.as_mut())
+    {
+        *reference = Path::new(folder).join(&*reference);
+    }
+    made
 }
 
 impl Payload {
@@ -169,15 +180,15 @@ impl Payload {
                 self.paths.push(Named::plain(field, file, remote));
             }
             Some(DetectorRef::File(file)) => {
-                let remote = match &tenant.made {
-                    Some(_) => self.network(file)?,
-                    None => self.detector(file)?,
+                let (remote, made) = match &tenant.made {
+                    Some(made) => (self.network(file)?, Some(self.made(file, made)?)),
+                    None => (self.detector(file)?, None),
                 };
                 self.paths.push(Named {
                     field: format!("tenants.{}.detector", tenant.name),
                     local: file.clone(),
                     remote,
-                    made: tenant.made.clone(),
+                    made,
                 });
             }
             Some(DetectorRef::Builtin(_)) | None => {}
@@ -230,16 +241,23 @@ impl Payload {
             let NetworkSource::File(network) = engine else {
                 continue;
             };
-            let written = network.display().to_string();
-            if network.is_absolute() && text.contains(&written) {
-                return Err(DeployError::File {
-                    path: path.display().to_string(),
-                    problem: format!(
-                        "it names {written} by an absolute path, which does not exist on the board; write it relative to the spec"
-                    ),
-                });
-            }
+            not_absolute(path, &text, network)?;
             self.network(network)?;
+        }
+        // A spec names its other files relative to itself.
+        for file in detector.preprocess.files() {
+            not_absolute(path, &text, file)?;
+            self.file(file)?;
+        }
+        if let Some(outputs) = &detector.outputs {
+            if let Some(folder) = &outputs.rules().keep {
+                return Err(kept_elsewhere(path, folder));
+            }
+            for file in outputs.files() {
+                let folder = file.parent().unwrap_or(&file);
+                not_absolute(path, &text, folder)?;
+                self.file(&file)?;
+            }
         }
         self.file(path)
     }
@@ -307,6 +325,25 @@ impl Payload {
         Ok(())
     }
 
+    /// Brings what a bare network is fed and compared with; its paths are then below the board's folder.
+    fn made(&mut self, network: &Path, made: &MadeInputs) -> Result<MadeInputs, DeployError> {
+        let mut made = made.clone();
+        if let Fill::Files(files) = &mut made.fill {
+            for file in files {
+                file.file = self.file(&file.file)?.into();
+            }
+        }
+        if let Some(outputs) = &mut made.record_outputs {
+            if let Some(folder) = &outputs.keep {
+                return Err(kept_elsewhere(network, folder));
+            }
+            if let Some(folder) = &mut outputs.reference {
+                *folder = self.folder(folder)?.into();
+            }
+        }
+        Ok(made)
+    }
+
     /// A network with its weights.
     fn network(&mut self, network: &Path) -> Result<String, DeployError> {
         // Weights that lie in files of their own; what is no ONNX network has none.
@@ -317,6 +354,31 @@ impl Payload {
             self.file(&network.with_file_name(name))?;
         }
         self.file(network)
+    }
+}
+
+/// Refuses what a spec names by a path that the board does not have.
+fn not_absolute(spec: &Path, text: &str, file: &Path) -> Result<(), DeployError> {
+    let written = file.display().to_string();
+    if !file.is_absolute() || !text.contains(&written) {
+        return Ok(());
+    }
+    Err(DeployError::File {
+        path: spec.display().to_string(),
+        problem: format!(
+            "it names {written} by an absolute path, which does not exist on the board; write it relative to the spec"
+        ),
+    })
+}
+
+/// What is written on the board does not come back but for the run file.
+fn kept_elsewhere(network: &Path, folder: &Path) -> DeployError {
+    DeployError::File {
+        path: network.display().to_string(),
+        problem: format!(
+            "`record_outputs` keeps outputs in {}, which would be on the board and not come back; leave `keep` out, or run it on the board",
+            folder.display()
+        ),
     }
 }
 
@@ -422,6 +484,36 @@ mod tests {
             payload.sets("/home/n/jetlag")[0],
             format!("tenants.camera.detector=\"/home/n/jetlag/files{here}/engines/camera.ron\"")
         );
+    }
+
+    #[test]
+    fn inputs_and_references_of_a_bare_network_come_with_it_and_what_is_kept_does_not_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir(root.join("good")).unwrap();
+        for name in ["net.onnx", "a.npy", "good/y.npy"] {
+            fs::write(root.join(name), "x").unwrap();
+        }
+        let of = |outputs: &str| {
+            let scenario = format!(
+                "(tenants: [(name: \"n\", backend: Cpu(), detector: Network(network: \"net.onnx\", fill: Files([\"a.npy\"]), \
+                 record_outputs: ({outputs})))])"
+            );
+            fs::write(root.join("s.ron"), scenario).unwrap();
+            payload(&root.join("s.ron"))
+        };
+        let brought = of("reference: \"good\"").unwrap();
+        assert_eq!(brought.items.len(), 4, "{:?}", brought.items);
+        let there = format!("/b/files{}", root.display());
+        assert_eq!(
+            brought.sets("/b"),
+            [format!(
+                "tenants.n.detector=Network(network: \"{there}/net.onnx\", fill: Files([\"{there}/a.npy\"]), \
+                 record_outputs: (reference: \"{there}/good\", absolute: 1e-5, relative: 1e-5))"
+            )]
+        );
+        let refused = of("keep: \"kept\"").unwrap_err().to_string();
+        assert!(refused.contains("leave `keep` out"), "{refused}");
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod network;
 pub mod propose;
 pub mod spec;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use crate::record::detection::{Box2d, Box3d, Detection, Place};
@@ -23,6 +24,7 @@ use crate::source::context::FrameContext;
 use crate::source::{ContentKind, Frame};
 use crate::tensor::{TensorError, TensorSet};
 use crate::written::Problems;
+use network::outputs::Outputs;
 
 /// What postprocessing must know of preprocessing, kept with the slot and used again.
 #[derive(Default)]
@@ -58,6 +60,11 @@ pub trait Preprocess: Send {
     fn takes_rings(&self) -> bool {
         false
     }
+
+    /// Files that it has read, beside the networks.
+    fn files(&self) -> &[PathBuf] {
+        &[]
+    }
 }
 
 /// Turns output tensors into detections (stage *postprocess*). Allocates nothing once warm.
@@ -89,6 +96,8 @@ pub struct Detector {
     pub preprocess: Box<dyn Preprocess>,
     /// Turns the network's outputs into detections.
     pub postprocess: Box<dyn Postprocess>,
+    /// What is done with the outputs when the run is over, of a bare network.
+    pub outputs: Option<Outputs>,
 }
 
 impl Detector {

@@ -1,9 +1,13 @@
 //! A bare network: its inputs are made, its outputs are not looked at, and its time is what is wanted of it.
 //!
 //! The inputs are as the network's file states them; [`MadeInputs`] has the extents that the file leaves open, and what the inputs
-//! hold. They are made once for each slot and stay there, so that a frame's time is the network's and that of the copies.
+//! hold. They are made once for each slot and stay there, so that a frame's time is the network's and that of the copies. What is done
+//! with the outputs is done when the run is over ([`outputs`]).
 
-use std::path::Path;
+mod given;
+pub mod outputs;
+
+use std::path::{Path, PathBuf};
 
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -17,8 +21,9 @@ use crate::shell;
 use crate::source::{ContentKind, Frame};
 use crate::tensor::{ElementType, HostTensor, MAX_RANK, Shape, TensorSet};
 use crate::written::{Node, Read, Reader, Rules};
+use outputs::Outputs;
 
-const FIELDS: &[&str] = &["name", "network", "shapes", "fill"];
+const FIELDS: &[&str] = &["name", "network", "shapes", "fill", "record_outputs"];
 
 /// A bare network as written in a spec: `Network(network: "net.onnx", shapes: "images:1x3x640x640", fill: Zeros)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,8 +81,24 @@ impl NetworkSpec {
     }
 
     /// The detector of a spec that keeps the rules.
-    pub(crate) fn build(self, engine: NetworkSource, spec_name: &str) -> Result<Detector, NoInputs> {
+    /// Its other files are found from `base`.
+    pub(crate) fn build(
+        mut self,
+        engine: NetworkSource,
+        spec_name: &str,
+        base: &Path,
+    ) -> Result<Detector, NoInputs> {
         let name = self.name.unwrap_or_else(|| spec_name.to_owned());
+        if let Fill::Files(files) = &mut self.made.fill {
+            files
+                .iter_mut()
+                .for_each(|file| file.file = base.join(&file.file));
+        }
+        if let Some(outputs) = &mut self.made.record_outputs {
+            for folder in [&mut outputs.keep, &mut outputs.reference].into_iter().flatten() {
+                *folder = base.join(&*folder);
+            }
+        }
         bare(engine, &self.made, name)
     }
 }
@@ -88,10 +109,30 @@ impl NetworkSpec {
 /// It cannot be read; an input whose shape is neither in the file nor in `made`, or that no backend can be fed.
 pub fn bare(network: NetworkSource, made: &MadeInputs, name: String) -> Result<Detector, NoInputs> {
     let facts = facts_of(&network)?;
-    let inputs = inputs(&facts, made).map_err(|problems| NoInputs::Inputs {
+    let told = |problems| NoInputs::Inputs {
         network: network.to_string(),
         problems,
-    })?;
+    };
+    let (inputs, content) = match &made.fill {
+        Fill::Files(files) => {
+            let shaped = MadeInputs {
+                shapes: given::shapes(files, &facts.inputs, &made.shapes),
+                ..MadeInputs::default()
+            };
+            let inputs = inputs(&facts, &shaped).map_err(told)?;
+            let contents = given::read(files, &inputs).map_err(told)?;
+            let files = files.iter().map(|file| file.file.clone()).collect();
+            (inputs, Content::Given { files, contents })
+        }
+        fill => (inputs(&facts, made).map_err(told)?, Content::Made(fill.clone())),
+    };
+    let outputs = match &made.record_outputs {
+        None => None,
+        Some(rules) => {
+            let names = facts.outputs.iter().map(|port| port.name.clone()).collect();
+            Some(Outputs::new(rules.clone(), names).map_err(|problem| told(vec![problem]))?)
+        }
+    };
     Ok(Detector {
         name,
         input: ContentKind::Empty,
@@ -100,9 +141,10 @@ pub fn bare(network: NetworkSource, made: &MadeInputs, name: String) -> Result<D
         reach: None,
         preprocess: Box::new(Made {
             inputs: inputs.iter().map(|input| input.name.clone()).collect(),
-            fill: made.fill,
+            content,
         }),
         postprocess: Box::new(NothingFound),
+        outputs,
         program: Program {
             engines: vec![network],
             steps: vec![Step::Engine(0)],
@@ -301,13 +343,24 @@ fn placeholder(name: &str) -> String {
 /// Makes the inputs, once for each slot and phase.
 struct Made {
     inputs: Vec<String>,
-    fill: Fill,
+    content: Content,
+}
+
+/// What the inputs hold.
+enum Content {
+    /// Made by a rule; never [`Fill::Files`].
+    Made(Fill),
+    /// Read from files, one for each input, in their order.
+    Given {
+        files: Vec<PathBuf>,
+        contents: Vec<Vec<u8>>,
+    },
 }
 
 impl Preprocess for Made {
     fn run(
         &mut self,
-        _frame: &Frame,
+        frame: &Frame,
         inputs: &mut TensorSet,
         carry: &mut Carry,
     ) -> Result<u32, DetectorError> {
@@ -315,20 +368,46 @@ impl Preprocess for Made {
             return Ok(0);
         }
         for (number, name) in self.inputs.iter().enumerate() {
-            fill(inputs.get_mut(name)?, self.fill, number as u64)?;
+            let tensor = inputs.get_mut(name)?;
+            match &self.content {
+                Content::Made(what) => fill(tensor, what, number as u64)?,
+                Content::Given { contents, .. } => {
+                    let given = contents.get(number).map_or(&[][..], Vec::as_slice);
+                    let bytes = tensor.host_bytes_mut()?;
+                    if bytes.len() != given.len() {
+                        let problem = format!(
+                            "its file has {} bytes for input `{name}`, which takes {}",
+                            given.len(),
+                            bytes.len()
+                        );
+                        let index = frame.index;
+                        return Err(DetectorError::BadFrame { index, problem });
+                    }
+                    bytes.copy_from_slice(given);
+                }
+            }
         }
         carry.is_made = true;
         Ok(0)
     }
+
+    fn files(&self) -> &[PathBuf] {
+        match &self.content {
+            Content::Made(_) => &[],
+            Content::Given { files, .. } => files,
+        }
+    }
 }
 
 /// `number` sets the random numbers of one input apart from another's.
-fn fill(tensor: &mut HostTensor, fill: Fill, number: u64) -> Result<(), DetectorError> {
+fn fill(tensor: &mut HostTensor, fill: &Fill, number: u64) -> Result<(), DetectorError> {
     let element = tensor.element();
     let bytes = tensor.host_bytes_mut()?;
     match fill {
         Fill::Zeros => bytes.fill(0),
         Fill::Ones => each(bytes, element, || 1.0, || 1, || 1),
+        // Copied, not made: `Content` keeps them apart.
+        Fill::Files(_) => {}
         Fill::Random { seed, max } => {
             let dice = std::cell::RefCell::new(Pcg64::seed_from_u64(seed.wrapping_add(number)));
             let bits = || dice.borrow_mut().next_u64();
@@ -397,159 +476,4 @@ impl Postprocess for NothingFound {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn port(name: &str, element: &str, shape: &[&str]) -> Port {
-        Port {
-            name: name.to_owned(),
-            element: element.to_owned(),
-            shape: shape.iter().map(|extent| (*extent).to_owned()).collect(),
-            is_shaped: true,
-        }
-    }
-
-    fn with(inputs: &[Port], shapes: &str) -> Result<Vec<TensorSpec>, Vec<String>> {
-        let facts = NetworkFacts {
-            inputs: inputs.to_vec(),
-            ..NetworkFacts::default()
-        };
-        let shapes = match shapes {
-            "" => Default::default(),
-            given => given.parse().unwrap(),
-        };
-        let made = MadeInputs {
-            shapes,
-            ..MadeInputs::default()
-        };
-        super::inputs(&facts, &made)
-    }
-
-    #[test]
-    fn an_input_without_a_shape_is_no_single_number() {
-        let number = port("a", "float", &[]);
-        let unknown = Port {
-            is_shaped: false,
-            ..number.clone()
-        };
-        assert_eq!(with(&[number], "").unwrap()[0].max_shape.dims().len(), 0);
-        let said = with(std::slice::from_ref(&unknown), "").unwrap_err();
-        assert!(
-            said[0].contains("all of input `a`, whose shape the network leaves out"),
-            "{said:?}"
-        );
-        assert_eq!(with(&[unknown], "a:2x3").unwrap()[0].max_shape.dims(), [2, 3]);
-    }
-
-    #[test]
-    fn all_open_dimensions_are_told_at_once_with_the_spelling_that_gives_them() {
-        let ports = [
-            port("images", "float", &["batch", "3", "height", "width"]),
-            port("orig_target_sizes", "int64", &["?", "2"]),
-            port("scale", "float", &["1"]),
-        ];
-        let problems = with(&ports, "").unwrap_err();
-        assert_eq!(
-            problems,
-            [
-                "dynamic dimensions without a size: `batch`, `height`, `width` of input `images` [batch, 3, height, width]; `?` of input \
-                 `orig_target_sizes` [?, 2]; give each a number: --shapes \
-                 images:BATCHx3xHEIGHTxWIDTH,orig_target_sizes:Nx2, or in a file shapes: \
-                 \"images:BATCHx3xHEIGHTxWIDTH,orig_target_sizes:Nx2\""
-            ]
-        );
-        let made = with(&ports, "images:1x3x32x64,orig_target_sizes:1x2").unwrap();
-        let shapes: Vec<String> = made.iter().map(|tensor| tensor.max_shape.to_string()).collect();
-        assert_eq!(shapes, ["[1, 3, 32, 64]", "[1, 2]", "[1]"]);
-        assert_eq!(made[1].element, ElementType::I64);
-    }
-
-    #[test]
-    fn what_does_not_fit_the_network_is_told_with_what_it_has() {
-        let ports = [
-            port("images", "float", &["1", "3", "h", "w"]),
-            port("text", "string", &["1"]),
-        ];
-        let told = with(&ports, "image:1x3x8x8,images:1x4x8x8")
-            .unwrap_err()
-            .join("\n");
-        for phrase in [
-            "`shapes` has an input `image`, which the network lacks; did you mean `images`?",
-            "`shapes` has 1x4x8x8 for input `images`, which is [1, 3, h, w] in the network",
-            "its input `text` has type string",
-        ] {
-            assert!(told.contains(phrase), "{told}");
-        }
-    }
-
-    #[test]
-    fn inputs_hold_what_was_asked_for_whatever_their_type() {
-        let types = [
-            ElementType::F32,
-            ElementType::F16,
-            ElementType::I8,
-            ElementType::U8,
-            ElementType::I32,
-            ElementType::I64,
-            ElementType::Bool,
-        ];
-        for element in types {
-            let filled = |what, number| {
-                let mut tensor = HostTensor::zeroed("x", element, Shape::new(&[64]).unwrap());
-                fill(&mut tensor, what, number).unwrap();
-                tensor.bytes().to_vec()
-            };
-            let usual = Fill::Random { seed: 1, max: None };
-            let random = filled(usual, 0);
-            assert_eq!(random, filled(usual, 0), "{element:?}");
-            assert_ne!(random, filled(usual, 1), "{element:?}");
-            assert!(filled(Fill::Zeros, 0).iter().all(|byte| *byte == 0));
-            let one = match element {
-                ElementType::F32 => 1_f32.to_ne_bytes().to_vec(),
-                ElementType::F16 => 0x3c00_u16.to_ne_bytes().to_vec(),
-                ElementType::I8 | ElementType::U8 | ElementType::Bool => vec![1],
-                ElementType::I32 => 1_i32.to_ne_bytes().to_vec(),
-                ElementType::I64 => 1_i64.to_ne_bytes().to_vec(),
-            };
-            assert_eq!(filled(Fill::Ones, 0), one.repeat(64), "{element:?}");
-        }
-        let floats = |random: Vec<u8>| {
-            random
-                .chunks_exact(4)
-                .map(|b| f32::from_ne_bytes(b.try_into().unwrap()))
-                .collect::<Vec<_>>()
-        };
-        let mut tensor = HostTensor::zeroed("x", ElementType::F32, Shape::new(&[1000]).unwrap());
-        fill(&mut tensor, Fill::default(), 0).unwrap();
-        let values = floats(tensor.bytes().to_vec());
-        assert!(values.iter().all(|value| (0.0..1.0).contains(value)));
-        let mean = values.iter().sum::<f32>() / 1000.0;
-        assert!((mean - 0.5).abs() < 0.05, "{mean}");
-    }
-
-    #[test]
-    fn integers_reach_up_to_what_was_said() {
-        let mut tensor = HostTensor::zeroed("words", ElementType::I64, Shape::new(&[1000]).unwrap());
-        let words = Fill::Random {
-            seed: 3,
-            max: std::num::NonZeroU32::new(30522),
-        };
-        fill(&mut tensor, words, 0).unwrap();
-        let words = tensor
-            .bytes()
-            .chunks_exact(8)
-            .map(|b| i64::from_ne_bytes(b.try_into().unwrap()));
-        let (least, most) = (words.clone().min().unwrap(), words.max().unwrap());
-        assert!(
-            (0..300).contains(&least) && (30200..30522).contains(&most),
-            "{least} to {most}"
-        );
-    }
-
-    #[test]
-    fn halves_are_rounded_down() {
-        for (value, bits) in [(0.0, 0), (1.0, 0x3c00), (0.5, 0x3800), (0.75, 0x3a00), (1e-9, 0)] {
-            assert_eq!(half(value), bits, "{value}");
-        }
-    }
-}
+mod tests;

@@ -91,7 +91,7 @@ pub fn from_str(
         DetectorSpec::Network(network) => {
             let engine = engines.into_iter().next();
             let engine = engine.expect("a spec whose network was not found has problems");
-            network.build(engine, name)?
+            network.build(engine, name, base)?
         }
     })
 }

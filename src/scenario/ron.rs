@@ -171,13 +171,7 @@ fn detector(detector: &DetectorRef, tenant: &Tenant) -> String {
         (DetectorRef::Fusion(of), _) => fusion(of, tenant),
         (DetectorRef::Whole(spec), _) => format!("Fusion({}whole: {})", rules(tenant), path(spec)),
         (DetectorRef::File(file), None) => path(file),
-        (DetectorRef::File(file), Some(made)) => {
-            let shapes = match made.shapes.0.is_empty() {
-                true => String::new(),
-                false => format!(", shapes: {}", text(&made.shapes.to_string())),
-            };
-            format!("Network(network: {}{shapes}, fill: {})", path(file), made.fill)
-        }
+        (DetectorRef::File(file), Some(made)) => format!("Network(network: {}, {made})", path(file)),
     }
 }
 

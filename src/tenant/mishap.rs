@@ -19,6 +19,8 @@ pub(crate) enum Mishap {
     SourceLate { waits: Waits },
     /// Frames of a shared source were decoded again for a tenant that was far behind the others.
     SharedBehind { cost: SharedCost },
+    /// Outputs that have a reference, or were to be kept, and could not be.
+    OutputsNotCompared { why: String },
     /// The device did not finish one of its frames.
     DeviceHangs { frame: u64, limit: Nanos },
 }
@@ -41,6 +43,7 @@ impl Mishap {
             Mishap::ProcessDied { .. } => "process-died",
             Mishap::SourceLate { .. } => "source-late",
             Mishap::SharedBehind { .. } => "shared-behind",
+            Mishap::OutputsNotCompared { .. } => "outputs-not-compared",
             Mishap::DeviceHangs { .. } => "device-hangs",
         }
     }
@@ -69,6 +72,9 @@ impl Mishap {
                  behind the others that they were no longer kept.",
                 cost.frames, cost.tenants, cost.name, cost.again
             ),
+            Mishap::OutputsNotCompared { why } => {
+                format!("{tenant}: its outputs could not be compared or kept as `record_outputs` says: {why}")
+            }
             Mishap::DeviceHangs { frame, limit } => format!(
                 "{tenant}: the device had not finished frame {frame} after {limit} (`watchdog`), so the run was ended."
             ),
@@ -91,6 +97,9 @@ impl Mishap {
             Mishap::SharedBehind { .. } => {
                 "Its decoding is in these tenants' times more than once. Let frames of the slower tenant be dropped (`overload: \
                  DropOldest`), or let all have the same `arrival`; tenants in closed loops do not stay in step."
+            }
+            Mishap::OutputsNotCompared { .. } => {
+                "What they are is not known. Give a reference for these shapes (a run with `keep` writes one), and let a frame finish."
             }
             Mishap::DeviceHangs { .. } => {
                 "What was recorded before is kept. Look for the driver's messages in the kernel's log (dmesg), or raise \
@@ -156,6 +165,14 @@ mod tests {
                 "shared-behind",
                 "Of the 300 frames that were decoded for the 2 tenants of source front, 12 had been decoded before",
                 "DropOldest",
+            ),
+            (
+                Mishap::OutputsNotCompared {
+                    why: "no frame was finished.".to_owned(),
+                },
+                "outputs-not-compared",
+                "camera: its outputs could not be compared or kept as `record_outputs` says: no frame",
+                "`keep`",
             ),
             (
                 Mishap::DeviceHangs {

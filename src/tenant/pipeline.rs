@@ -37,10 +37,12 @@ use super::release_line::{Limits, ReleaseLine};
 use super::watched::Watched;
 use crate::backend::{NodeSpan, Slot, TensorSpec};
 use crate::clock::Clock;
+use crate::detector::network::outputs::Outputs;
 use crate::detector::{Carry, Postprocess, Preprocess};
 use crate::record::{EndReason, Event, Phase, PhaseRecord};
 use crate::scenario::{Arrival, Batch, Overload, Release as Waiting};
 use crate::source::{Frame, Source};
+use crate::tensor::TensorSet;
 use crate::units::{Nanos, Stamp};
 use batched::run_batched;
 use finish::Finish;
@@ -92,6 +94,10 @@ pub struct Runner {
     pub seed: u64,
     /// What the backend is to tell of its frames when the run is over.
     pub late: Late,
+    /// What is done with the outputs of a bare network then.
+    pub outputs: Option<Outputs>,
+    /// Which of the slots hold the outputs of a frame, after a phase.
+    pub with_outputs: Vec<bool>,
 }
 
 /// Several frames in a slot.
@@ -147,6 +153,7 @@ impl Runner {
                 slot,
                 carry: Carry::default(),
                 parts: None,
+                has_outputs: false,
             })
             .collect();
         let wait = self.batching.as_ref().map(|batching| batching.batch.wait);
@@ -271,6 +278,7 @@ impl Runner {
         if let Some(live) = live {
             live.end();
         }
+        self.with_outputs = places.iter().map(|place| place.has_outputs).collect();
         self.slots = places.into_iter().map(|place| place.slot).collect();
         let reason = ended.unwrap_or_else(|panicked| {
             // Whatever it worked on, it does not work on it again.
@@ -311,6 +319,7 @@ impl Runner {
         if let Some(cost) = self.source.take_shared_cost() {
             shared_cost::tell(&cost, &self.name, notes);
         }
+        self.tell_outputs(notes);
         let frames = std::mem::take(&mut self.late.0);
         // One slot knows it of all.
         let Some(slot) = self.slots.first_mut().filter(|_| !frames.is_empty()) else {
@@ -328,6 +337,29 @@ impl Runner {
         // One slot knows it of all.
         let slot = self.slots.first_mut();
         slot.map_or_else(Vec::new, |slot| slot.node_spans(from, to))
+    }
+
+    /// What became of the outputs of a bare network, where that was asked for.
+    fn tell_outputs(&mut self, notes: &Sender<Event>) {
+        let Some(outputs) = &self.outputs else { return };
+        let slots = self.slots.iter().zip(&self.with_outputs);
+        let finished: Vec<&TensorSet> = slots
+            .filter(|(_, has_outputs)| **has_outputs)
+            .map(|(slot, _)| slot.tensors())
+            .collect();
+        let records = outputs.finish(self.tenant, &finished);
+        let problems = records.iter().filter_map(|record| record.problem.clone());
+        let why = match records.is_empty() {
+            true => "no frame was finished.".to_owned(),
+            false => problems.collect::<Vec<_>>().join(" "),
+        };
+        if !why.is_empty() {
+            let mishap = Mishap::OutputsNotCompared { why };
+            let _ = notes.send(Event::Finding(mishap.of(&self.name)));
+        }
+        for record in records {
+            let _ = notes.send(Event::Output(record));
+        }
     }
 
     fn tell_findings(&mut self, notes: &Sender<Event>) {

@@ -41,6 +41,7 @@ fn manifest() -> Manifest {
             batch: None,
             memory: None,
             selection: None,
+            record_outputs: None,
         }],
         machine: BTreeMap::new(),
         anchor: Stamp(0),

@@ -182,6 +182,8 @@ impl Trial {
             waiting: Release::Sleep,
             seed: 1,
             late: Default::default(),
+            outputs: None,
+            with_outputs: Vec::new(),
         };
         Trial {
             journal,

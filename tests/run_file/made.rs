@@ -7,12 +7,12 @@ use jetlag::record::activity::{
     Direction, Interface, MemoryKind, OnStream, Owner, TracedDevice, WaitKind, Work,
 };
 use jetlag::record::{
-    APPLICATION_BACKEND, Activity, ActivityBatch, ApplicationTenant, Averaging, BatchPart, Covariance,
-    Definition, DetectionsRecord, Device, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW, Launch,
-    LogRecord, Manifest, Measurand, MovedTensor, NetworkManifest, NodeRecord, OVERHEAD_TENANT, Outcome, Part,
-    Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord, SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord,
-    Sampled, SignalRecord, Subject, Submission, Sureness, SweptRate, TenantManifest, TraceRecord,
-    WindowRecord, WorkRecord,
+    APPLICATION_BACKEND, Activity, ActivityBatch, ApplicationTenant, Averaging, BatchPart, Compared,
+    Covariance, Definition, DetectionsRecord, Device, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW,
+    Launch, LogRecord, Manifest, Measurand, MovedTensor, NetworkManifest, NodeRecord, OVERHEAD_TENANT,
+    Outcome, OutputRecord, Part, Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord,
+    SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, Sampled, SignalRecord, Subject, Submission, Sureness,
+    SweptRate, TenantManifest, TraceRecord, WindowRecord, WorkRecord,
 };
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, LatencyModel, Overload, Release, Scenario,
@@ -79,6 +79,7 @@ pub(crate) fn manifest() -> Manifest {
                 batch: None,
                 memory: None,
                 selection: None,
+                record_outputs: None,
             })
             .into(),
         machine: BTreeMap::from([("cpu".into(), "made up".into()), ("cores".into(), "2".into())]),
@@ -316,6 +317,28 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
         reads: vec![moved(3, 602_112, false), moved(4, 37_632, false)],
         writes: vec![moved(5, 3_211_264, true)],
     }));
+    let output = OutputRecord {
+        tenant: 1,
+        name: "scores".into(),
+        element: "f32".into(),
+        shape: "1x1000".into(),
+        elements: 1000,
+        not_numbers: 3,
+        compared: Some(Compared {
+            differing: 5,
+            largest_absolute: Some(0.25),
+            largest_relative: None,
+        }),
+        kept: Some("out/scores.npy".into()),
+        problem: None,
+    };
+    events.push(Event::Output(OutputRecord {
+        compared: None,
+        kept: None,
+        problem: Some("Its shape is another.".into()),
+        ..output.clone()
+    }));
+    events.push(Event::Output(output));
     for (path, items) in [("run/batch/decode", None), ("run/batch", Some(4))] {
         events.push(Event::Range(RangeRecord {
             tenant: 1,

@@ -187,6 +187,18 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
             });
             (format!("/jetlag/{}/work", tenant(r.tenant)), latest, fields)
         }
+        Event::Output(r) => {
+            let compared = r.compared;
+            let fields = json!({
+                "elements": r.elements, "not_numbers": r.not_numbers,
+                "differing": compared.map_or(-1, |compared| compared.differing as i64),
+                "largest_absolute": compared.and_then(|compared| compared.largest_absolute),
+                "largest_relative": compared.and_then(|compared| compared.largest_relative),
+                "tenant": r.tenant, "name": r.name, "element": r.element, "shape": r.shape,
+                "kept": r.kept.clone().unwrap_or_default(), "problem": r.problem.clone().unwrap_or_default(),
+            });
+            (format!("/jetlag/{}/outputs", tenant(r.tenant)), latest, fields)
+        }
         Event::Finding(r) => {
             let fields = json!({
                 "code": r.code, "tenant": r.tenant.clone().unwrap_or_default(), "message": r.message,

@@ -77,6 +77,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
                 batch: None,
                 memory: None,
                 selection: None,
+                record_outputs: None,
             })
             .collect(),
         machine: BTreeMap::new(),

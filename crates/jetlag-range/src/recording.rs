@@ -188,6 +188,7 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
                 batch: None,
                 memory: None,
                 selection: None,
+                record_outputs: None,
             })
             .collect(),
         machine: jetlag_board::facts(&Roots::system()),

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::activity::{ActivityBatch, Definition, TraceRecord};
 use crate::frame::{DetectionsRecord, FrameRecord};
+use crate::output::OutputRecord;
 use crate::phase::{Phase, PhaseRecord, PhaseSpec};
 use crate::signal::{SampleRecord, SignalRecord, WindowRecord};
 use crate::units::{Nanos, Stamp};
@@ -118,4 +119,5 @@ pub enum Event {
     Definition(Definition),
     Trace(TraceRecord),
     Work(WorkRecord),
+    Output(OutputRecord),
 }

@@ -39,6 +39,7 @@ mod message;
 mod mode_clocks;
 pub mod nearest;
 mod newer;
+mod output;
 mod phase;
 pub mod reader;
 pub mod scenario;
@@ -71,6 +72,7 @@ pub use manifest::{
 pub use measurand::{Measurand, Part, Quantity};
 pub use memory::{Amount, TenantMemory};
 pub use mode_clocks::{ModeClocks, ModeClocksError};
+pub use output::{Compared, OutputRecord};
 pub use phase::{EndReason, OVERHEAD_TENANT, Phase, PhaseRecord, PhaseSpec, Sampled, SweptRate};
 pub use reader::{Completeness, ReadError, RunReader};
 pub use schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO, SCHEMA_MINOR};

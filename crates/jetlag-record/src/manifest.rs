@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::{self, Device};
 use crate::engine::EngineLayers;
 use crate::memory::TenantMemory;
-use crate::scenario::Scenario;
+use crate::scenario::{RecordOutputs, Scenario};
 use crate::schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO};
 use crate::units::{Nanos, Stamp};
 use crate::work::NetworkWork;
@@ -171,6 +171,9 @@ pub struct TenantManifest {
     /// version 1.16.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub selection: Option<Selection>,
+    /// What is done with its network's outputs when the run is over; `None` where nothing is, and in files before version 1.16.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub record_outputs: Option<RecordOutputs>,
 }
 
 /// Which frames of a recording were selected, so that a reader knows whether it is still the same.

@@ -9,12 +9,12 @@ use crate::common_fields::{phase, put_number, read_number, skip_time, time, unkn
 use crate::detection::{Box2d, Box3d, Detection, Place};
 use crate::schema::MessageKind;
 use crate::units::{Nanos, Stamp};
-use crate::work_message;
 use crate::{
     Averaging, BatchPart, Covariance, DetectionsRecord, EndReason, Event, Finding, FrameRecord, LogRecord,
     Measurand, NodeRecord, Outcome, Part, Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord,
     SampleRecord, Sampled, SignalRecord, Stage, Submission, SweptRate, WindowRecord,
 };
+use crate::{output, work_message};
 
 /// "Not measured" in a field of whole nanoseconds.
 const NOT_MEASURED: i64 = -1;
@@ -614,5 +614,6 @@ pub(super) fn decode(kind: MessageKind, data: &[u8]) -> Result<Event, CdrError> 
         MessageKind::Name => Event::Definition(activity_message::decode_definition(data)?),
         MessageKind::Trace => Event::Trace(activity_message::decode_trace(data)?),
         MessageKind::Work => Event::Work(work_message::decode(data)?),
+        MessageKind::Output => Event::Output(output::decode(data)?),
     })
 }

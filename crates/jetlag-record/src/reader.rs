@@ -475,6 +475,11 @@ fn stamp(event: &Event) -> Option<Stamp> {
         Event::Range(r) => Some(r.to),
         Event::Activities(r) => r.activities.iter().map(|activity| activity.to).max(),
         Event::Trace(r) => Some(r.to),
-        Event::Node(_) | Event::Finding(_) | Event::Signal(_) | Event::Definition(_) | Event::Work(_) => None,
+        Event::Node(_)
+        | Event::Finding(_)
+        | Event::Signal(_)
+        | Event::Definition(_)
+        | Event::Work(_)
+        | Event::Output(_) => None,
     }
 }

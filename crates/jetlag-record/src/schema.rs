@@ -50,10 +50,11 @@ pub(super) enum MessageKind {
     Name,
     Trace,
     Work,
+    Output,
 }
 
 impl MessageKind {
-    pub(super) const ALL: [MessageKind; 17] = [
+    pub(super) const ALL: [MessageKind; 18] = [
         MessageKind::Frame,
         MessageKind::Detections,
         MessageKind::Sample,
@@ -71,6 +72,7 @@ impl MessageKind {
         MessageKind::Name,
         MessageKind::Trace,
         MessageKind::Work,
+        MessageKind::Output,
     ];
     /// Name of the ROS 2 message type.
     pub(super) const fn name(self) -> &'static str {
@@ -92,6 +94,7 @@ impl MessageKind {
             MessageKind::Name => "jetlag_msgs/msg/Name",
             MessageKind::Trace => "jetlag_msgs/msg/Trace",
             MessageKind::Work => "jetlag_msgs/msg/Work",
+            MessageKind::Output => "jetlag_msgs/msg/Output",
         }
     }
     /// The definition, with those that it uses (`ros2msg`, as the MCAP registry describes it).
@@ -159,6 +162,7 @@ impl MessageKind {
                 include_str!("msg/Time.dep")
             ),
             MessageKind::Work => concat!(include_str!("msg/Work.msg"), include_str!("msg/Time.dep")),
+            MessageKind::Output => concat!(include_str!("msg/Output.msg"), include_str!("msg/Time.dep")),
         }
     }
     /// The kind of a schema's name; none for those of newer versions and of other programs.

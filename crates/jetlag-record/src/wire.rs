@@ -8,7 +8,7 @@ use std::io::{BufReader, Read, Write};
 use crate::activity_message;
 use crate::cdr::CdrError;
 use crate::schema::MessageKind;
-use crate::{DetectionsRecord, Event, FrameRecord, message, work_message};
+use crate::{DetectionsRecord, Event, FrameRecord, message, output, work_message};
 
 /// Stands in place of a record's kind for text between the two ends.
 const TEXT: u8 = u8::MAX;
@@ -118,6 +118,10 @@ impl Outbox {
             Event::Work(r) => {
                 work_message::encode(body, 0, r);
                 MessageKind::Work
+            }
+            Event::Output(r) => {
+                output::encode(body, 0, r);
+                MessageKind::Output
             }
             Event::Node(r) => {
                 message::encode_node(body, 0, r);

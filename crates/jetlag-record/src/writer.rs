@@ -77,6 +77,7 @@ struct TenantChannels {
     nodes: Option<Channel>,
     ranges: Option<Channel>,
     work: Option<Channel>,
+    outputs: Option<Channel>,
 }
 
 impl TenantChannels {
@@ -91,6 +92,7 @@ impl TenantChannels {
             nodes: None,
             ranges: None,
             work: None,
+            outputs: None,
         }
     }
 }
@@ -244,6 +246,7 @@ impl<W: Write + Seek> RunWriter<W> {
                     MessageKind::Node => "nodes",
                     MessageKind::Range => "ranges",
                     MessageKind::Work => "work",
+                    MessageKind::Output => "outputs",
                     _ => "frame",
                 };
                 let topic = schema::tenant_topic(&self.tenant(tenant)?.name, what);
@@ -269,6 +272,7 @@ impl<W: Write + Seek> RunWriter<W> {
             MessageKind::Node => &mut channels.nodes,
             MessageKind::Range => &mut channels.ranges,
             MessageKind::Work => &mut channels.work,
+            MessageKind::Output => &mut channels.outputs,
             _ => &mut channels.frame,
         })
     }

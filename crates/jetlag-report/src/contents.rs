@@ -103,6 +103,7 @@ impl ContentsTally {
             Event::Detections(_) => count("results of frames", 1),
             Event::Node(_) => count("times of nodes", 1),
             Event::Work(_) => count("work of nodes", 1),
+            Event::Output(_) => count("outputs of networks", 1),
             Event::Range(_) => count("ranges", 1),
             Event::Activities(batch) => count("traced activities", batch.activities.len() as u64),
             Event::Finding(_) => count("findings", 1),

@@ -136,6 +136,7 @@ fn manifest(names: &[String], folder: &Folder, asked: &Asked<'_>) -> Manifest {
         batch: None,
         memory: None,
         selection: None,
+        record_outputs: None,
     };
     Manifest {
         schema_major: subject.schema_major(),

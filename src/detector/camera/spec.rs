@@ -276,6 +276,7 @@ impl CameraSpec {
                 read_back: Vec::new(),
             },
             preprocess: Box::new(CameraPreprocess::new(format).beside(self.also)),
+            outputs: None,
             postprocess: Box::new(CameraPostprocess::new(
                 spec_name.to_owned(),
                 geometry,

@@ -146,6 +146,7 @@ pub fn fuse(camera: Detector, cameras: usize, lidar: Detector, way: Associate) -
             views: inputs,
             lidar: lidar.preprocess,
         }),
+        outputs: None,
         postprocess: Box::new(Fused {
             camera: camera.postprocess,
             cameras,

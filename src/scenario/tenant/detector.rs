@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::file::{DetectorFile, SourceFile};
-use super::super::{DetectorRef, MadeInputs};
+use super::super::{DetectorRef, Fill, MadeInputs};
 use super::One;
 use crate::nearest::nearest;
 use crate::written::{Place, ProblemKind, Read, Reader, Spot, root_name, shown};
@@ -58,12 +58,13 @@ impl One<'_> {
         let name = match &spot.value {
             DetectorFile::Named(name) => name,
             DetectorFile::Network(file) => {
-                return self.network(&file.network.value, &file.network.place, &file.made, r);
+                let made = self.files_of(&file.made, &file.places, r);
+                return self.network(&file.network.value, &file.network.place, made, r);
             }
             DetectorFile::Fusion(file) => return Chosen::of(self.fusion(file, r)),
         };
         if name.ends_with(".onnx") && !name.starts_with("builtin:") {
-            return self.network(name, &spot.place, &MadeInputs::default(), r);
+            return self.network(name, &spot.place, MadeInputs::default(), r);
         }
         Chosen::of(self.named(name, &spot.place, "detector", r))
     }
@@ -93,11 +94,36 @@ impl One<'_> {
             .map(DetectorRef::File)
     }
 
-    fn network(&self, written: &str, place: &Place, made: &MadeInputs, r: &mut Reader) -> Chosen {
+    /// What a network is fed, and its outputs compared with, where that was found.
+    fn files_of(&self, made: &MadeInputs, places: &[Place], r: &mut Reader) -> MadeInputs {
+        let mut made = made.clone();
+        let mut places = places.iter();
+        if let Fill::Files(files) = &mut made.fill {
+            for (file, place) in files.iter_mut().zip(&mut places) {
+                let written = file.file.display().to_string();
+                let found = self.find(&written, place, "fill", "file of an input", Path::is_file, r);
+                file.file = found.unwrap_or_default();
+            }
+        }
+        if let Some(outputs) = &mut made.record_outputs {
+            if let (Some(folder), Some(place)) = (&mut outputs.reference, places.next()) {
+                let written = folder.display().to_string();
+                let wanted = "folder of .npy files";
+                let found = self.find(&written, place, "reference", wanted, Path::is_dir, r);
+                *folder = found.unwrap_or_default();
+            }
+            if let Some(folder) = &mut outputs.keep {
+                *folder = self.context.base_dir.join(&*folder);
+            }
+        }
+        made
+    }
+
+    fn network(&self, written: &str, place: &Place, made: MadeInputs, r: &mut Reader) -> Chosen {
         let found = self.find(written, place, "detector", "network", Path::is_file, r);
         Chosen {
             detector: found.map(DetectorRef::File),
-            made: Some(made.clone()),
+            made: Some(made),
             needs_no_source: true,
         }
     }

@@ -47,7 +47,12 @@ impl Finish<'_> {
         submitted: Submitted<'_>,
         sink: &mut RecordSink,
     ) {
-        let FrameSlot { slot, carry, .. } = place;
+        let FrameSlot {
+            slot,
+            carry,
+            has_outputs,
+            ..
+        } = place;
         self.found.clear();
         let result = submitted.result.and_then(|()| {
             let _stage = traced(&record, self.name).stage("wait");
@@ -56,6 +61,7 @@ impl Finish<'_> {
             slot.wait()
         });
         drop(submitted.leaving);
+        *has_outputs = result.is_ok();
         let done = result
             .map_err(FrameError::from)
             .and_then(|times| self.result(times, slot.as_ref(), carry, &mut record));
@@ -95,7 +101,12 @@ impl Finish<'_> {
         submitted: Submitted<'_>,
         sink: &mut RecordSink,
     ) {
-        let FrameSlot { slot, parts, .. } = place;
+        let FrameSlot {
+            slot,
+            parts,
+            has_outputs,
+            ..
+        } = place;
         let Some(parts) = parts else { return };
         let result = submitted.result.and_then(|()| {
             let _stage = traced(lead, self.name).stage("wait");
@@ -104,6 +115,7 @@ impl Finish<'_> {
             slot.wait()
         });
         drop(submitted.leaving);
+        *has_outputs = result.is_ok();
         // Taken out and put back, so that its memory stays.
         let mut frames = std::mem::take(&mut parts.frames);
         match result {

@@ -12,6 +12,8 @@ pub(super) struct FrameSlot {
     pub(super) carry: Carry,
     /// The frames in it, where several have one inference.
     pub(super) parts: Option<Parts>,
+    /// Whether its outputs are those of a frame that was finished.
+    pub(super) has_outputs: bool,
 }
 
 impl FrameSlot {

@@ -3,21 +3,55 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
 /// What a bare network is fed: the same content for every frame.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MadeInputs {
     /// Shapes of inputs; those that the network itself fixes need none.
     pub shapes: Shapes,
     /// What the inputs hold.
     pub fill: Fill,
+    /// What is done with the outputs; `None` where they are left alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_outputs: Option<RecordOutputs>,
+}
+
+/// What is done with a bare network's outputs once the run is over: those of the last frame in each slot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordOutputs {
+    /// The folder that they are written to, a `.npy` file each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<PathBuf>,
+    /// The folder with what they are compared with, a `.npy` file each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<PathBuf>,
+    /// How far an element may be from its reference …
+    pub absolute: f64,
+    /// … beside this share of the reference's magnitude.
+    pub relative: f64,
+}
+
+impl RecordOutputs {
+    /// Both tolerances where none is given, as Polygraphy has them.
+    pub const TOLERANCE: f64 = 1e-5;
+}
+
+/// A file with the content of an input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
+    /// The input's name; the one at the same place in the network where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// A `.npy` file, or one of exactly the input's bytes.
+    pub file: PathBuf,
 }
 
 /// Content of made inputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fill {
     /// Zeros. A device may take less power for them than for real data.
     Zeros,
@@ -31,6 +65,8 @@ pub enum Fill {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         max: Option<NonZeroU32>,
     },
+    /// What files hold, one for each input.
+    Files(Vec<InputFile>),
 }
 
 impl Default for Fill {
@@ -47,6 +83,48 @@ impl fmt::Display for Fill {
             Fill::Ones => f.write_str("Ones"),
             Fill::Random { seed, max: None } => write!(f, "Random(seed: {seed})"),
             Fill::Random { seed, max: Some(max) } => write!(f, "Random(seed: {seed}, max: {max})"),
+            Fill::Files(files) => {
+                let files: Vec<String> = files.iter().map(InputFile::to_string).collect();
+                write!(f, "Files([{}])", files.join(", "))
+            }
+        }
+    }
+}
+
+impl fmt::Display for InputFile {
+    /// As a scenario has it; RON's strings are written as Rust's are.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.file.display().to_string();
+        match &self.input {
+            Some(input) => write!(f, "(input: {input:?}, file: {file:?})"),
+            None => write!(f, "{file:?}"),
+        }
+    }
+}
+
+impl fmt::Display for RecordOutputs {
+    /// As a scenario has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(")?;
+        for (name, folder) in [("keep", &self.keep), ("reference", &self.reference)] {
+            if let Some(folder) = folder {
+                write!(f, "{name}: {:?}, ", folder.display().to_string())?;
+            }
+        }
+        write!(f, "absolute: {:?}, relative: {:?})", self.absolute, self.relative)
+    }
+}
+
+impl fmt::Display for MadeInputs {
+    /// The fields that follow `network` in a scenario.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.shapes.0.is_empty() {
+            write!(f, "shapes: {:?}, ", self.shapes.to_string())?;
+        }
+        write!(f, "fill: {}", self.fill)?;
+        match &self.record_outputs {
+            Some(outputs) => write!(f, ", record_outputs: {outputs}"),
+            None => Ok(()),
         }
     }
 }
@@ -145,5 +223,14 @@ mod tests {
         assert_eq!(random(0).to_string(), "Random(seed: 7)");
         assert_eq!(random(30522).to_string(), "Random(seed: 7, max: 30522)");
         assert_eq!(Fill::Zeros.to_string(), "Zeros");
+        let named = |input: Option<&str>, file: &str| InputFile {
+            input: input.map(str::to_owned),
+            file: file.into(),
+        };
+        let files = Fill::Files(vec![named(None, "a.npy"), named(Some("b"), "c.bin")]);
+        assert_eq!(
+            files.to_string(),
+            "Files([\"a.npy\", (input: \"b\", file: \"c.bin\")])"
+        );
     }
 }

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::units::Nanos;
 
 pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer};
-pub use made::{Fill, MadeInputs, Shapes, WrongShapes};
+pub use made::{Fill, InputFile, MadeInputs, RecordOutputs, Shapes, WrongShapes};
 pub use recordings::{BagSpec, KittiLayout, KittiSpec, NuScenesSpec, RecordingSpec, StampOf};
 pub use sets::{Associate, SET_QUEUE, TOLERANCE};
 pub use source::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, SetRule, SetSpec, SourceSpec};

@@ -6,9 +6,9 @@ use super::{RecordError, RunWriter, SampleChannel};
 use crate::activity::{ActivityBatch, Definition, TraceRecord};
 use crate::schema::{self, MessageKind};
 use crate::{
-    DetectionsRecord, Event, Finding, FrameRecord, LogRecord, NodeRecord, Phase, PhaseRecord, PhaseSpec,
-    RangeRecord, SampleRecord, SignalRecord, WindowRecord, WorkRecord, activity_message, message,
-    work_message,
+    DetectionsRecord, Event, Finding, FrameRecord, LogRecord, NodeRecord, OutputRecord, Phase, PhaseRecord,
+    PhaseSpec, RangeRecord, SampleRecord, SignalRecord, WindowRecord, WorkRecord, activity_message, message,
+    output, work_message,
 };
 
 impl<W: Write + Seek> RunWriter<W> {
@@ -30,6 +30,7 @@ impl<W: Write + Seek> RunWriter<W> {
             Event::Definition(r) => self.definition(r),
             Event::Trace(r) => self.trace(r),
             Event::Work(r) => self.work(r),
+            Event::Output(r) => self.output(r),
         }
     }
 
@@ -84,6 +85,13 @@ impl<W: Write + Seek> RunWriter<W> {
         let at = self.latest;
         work_message::encode(&mut self.encoded, self.wall.unix_ns(at), record);
         self.put_tenant(record.tenant, MessageKind::Work, at)
+    }
+
+    /// Records what became of one output, at the time of the latest record before it.
+    pub fn output(&mut self, record: &OutputRecord) -> Result<(), RecordError> {
+        let at = self.latest;
+        output::encode(&mut self.encoded, self.wall.unix_ns(at), record);
+        self.put_tenant(record.tenant, MessageKind::Output, at)
     }
 
     /// Records one range of an application.

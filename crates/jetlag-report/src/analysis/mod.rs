@@ -58,6 +58,7 @@ mod metric;
 pub mod nodes;
 mod observer;
 mod outliers;
+mod outputs;
 pub mod phases;
 mod plan;
 pub mod plot;

@@ -12,6 +12,7 @@ use super::interference::{self, Phases};
 use super::judge::judge;
 use super::kernels;
 use super::machine::Machine;
+use super::outputs;
 use super::plot::{self, Drawn};
 use super::power::{self, Power};
 use super::recorded::Recorded;
@@ -133,6 +134,11 @@ impl Summarizer {
                     tenant.node(node);
                 }
             }
+            Event::Output(output) => {
+                if let Some(tenant) = self.tenants.get_mut(usize::from(output.tenant)) {
+                    tenant.output(output);
+                }
+            }
             Event::Sample(sample) => {
                 let measurand = self.tracks.sample(sample);
                 self.host.sample(measurand, sample);
@@ -205,7 +211,10 @@ impl Summarizer {
                 sensors: &sensors,
             },
         };
-        let (expectations, undecided) = judge(&scenario.expect, &run);
+        let (mut expectations, undecided) = judge(&scenario.expect, &run);
+        let promises = self.manifest.tenants.iter().zip(&tenants);
+        expectations
+            .extend(promises.filter_map(|(manifest, tenant)| outputs::promise(manifest, &tenant.summary)));
         let budget = self.budget_mw.map(|limit| {
             let why = power.why_no_total();
             budget::judge(limit, power.total.as_ref(), window, why)

@@ -11,12 +11,14 @@ use super::series::{Distribution, Series};
 use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, stats};
 use super::steady;
 use super::submission;
-use super::summary::{FrameCounts, Stats, Synchronised, TenantSummary};
+use super::summary::{FrameCounts, OutputSummary, Stats, Synchronised, TenantSummary};
 use super::timeline::{Misses, Timeline};
 use super::track::Tracks;
 use super::waiting::Line;
 use super::waterfall;
-use crate::record::{Device, FrameRecord, NodeRecord, Outcome, Phase, PhaseRecord, Stage, TenantManifest};
+use crate::record::{
+    Device, FrameRecord, NodeRecord, Outcome, OutputRecord, Phase, PhaseRecord, Stage, TenantManifest,
+};
 use crate::scenario::{Arrival, Tenant};
 use crate::units::{Nanos, Stamp};
 
@@ -41,6 +43,7 @@ pub(super) struct Gathered {
     together: Option<PhaseRecord>,
     lost_elsewhere: u64,
     nodes: Vec<NodeRecord>,
+    outputs: Vec<OutputSummary>,
     /// Response, service, lateness, the stages, submission, age, size and index of the input, skew and camera, in this order.
     timeline: Timeline<TIMED>,
     alone_timeline: Timeline<1>,
@@ -162,6 +165,11 @@ impl Gathered {
         if node.phase == Phase::Together {
             self.nodes.push(node.clone());
         }
+    }
+
+    /// Adds what became of an output.
+    pub(super) fn output(&mut self, output: &OutputRecord) {
+        self.outputs.push(OutputSummary::from(output));
     }
 
     fn together(&mut self, frame: &FrameRecord, late_after: Nanos, exact: bool) -> u64 {
@@ -311,6 +319,7 @@ impl Gathered {
             backend: manifest.backend.clone(),
             device,
             detector: manifest.detector.clone(),
+            outputs: self.outputs,
             frames: self.frames,
             throughput_fps: (seconds > 0.0).then(|| six_decimals(completed as f64 / seconds)),
             miss_rate: (offered > 0).then(|| six_decimals(missed as f64 / offered as f64)),

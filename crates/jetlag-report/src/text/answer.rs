@@ -285,6 +285,7 @@ mod tests {
                 batch: None,
                 memory: None,
                 selection: None,
+                record_outputs: None,
             }],
             machine: std::collections::BTreeMap::new(),
             anchor: Stamp(0),

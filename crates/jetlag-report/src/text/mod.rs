@@ -16,6 +16,7 @@ pub(crate) mod machine;
 pub(crate) mod memory;
 pub(crate) mod nodes;
 pub(crate) mod number;
+mod outputs;
 mod phases;
 mod plots;
 pub(crate) mod power;
@@ -63,6 +64,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         memory::section(summary, style),
         power::budget(summary, style),
         plots::slowest(summary, style),
+        outputs::section(summary, style),
         expectations(summary, style),
         footer(summary, style),
     ];

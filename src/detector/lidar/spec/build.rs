@@ -58,6 +58,7 @@ impl LidarSpec {
         let suppress = Suppress::new(nms.iou, nms.after, nms.per_class);
         Detector {
             reach: Some([self.range.x, self.range.y].map(|(from, to)| [from as f32, to as f32])),
+            outputs: None,
             postprocess: self.postprocess(grid, suppress),
             name: self.name,
             input,

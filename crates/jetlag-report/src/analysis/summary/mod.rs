@@ -12,6 +12,7 @@ pub mod kernels;
 mod map;
 mod memory;
 pub mod observer;
+mod outputs;
 mod phases;
 mod power;
 mod predictability;
@@ -30,6 +31,7 @@ pub use interference::Interference;
 pub use kernels::Kernels;
 pub use memory::{MemorySummary, UnknownMemory};
 pub use observer::Observer;
+pub use outputs::OutputSummary;
 pub use phases::{PhaseSummary, PhaseTenant};
 pub use power::{
     Charged, Energy, EnergySummary, P95_VALUES, PowerBudget, PowerMoment, RailSummary, SensorSummary,

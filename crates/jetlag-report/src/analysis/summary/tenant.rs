@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::OutputSummary;
 use super::input_effect::InputEffect;
 use super::map::as_map;
 use super::{
@@ -59,6 +60,9 @@ pub struct TenantSummary {
     pub closed_loop: bool,
     /// The promise on the response time.
     pub deadline_ms: Option<f64>,
+    /// What became of its network's outputs; empty where nothing was asked for (`record_outputs`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<OutputSummary>,
     /// Each node of its networks, largest mean first; empty where time per node was not asked for.
     pub nodes: Vec<NodeSummary>,
     /// Whose time that is; `None` where there is none.

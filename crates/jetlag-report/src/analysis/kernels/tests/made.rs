@@ -280,6 +280,7 @@ fn tenant(name: &str) -> TenantManifest {
         batch: None,
         memory: None,
         selection: None,
+        record_outputs: None,
     }
 }
 
