@@ -273,10 +273,10 @@ mod tests {
     fn what_cannot_be_used_is_told_with_the_reason() {
         let whole = written(ElementType::F32, &[2, 3], &[0; 24]);
         let with = |from: &str, to: &str| {
-            let text = String::from_utf8_lossy(&whole[10..74]).replace(from, to);
+            let text = String::from_utf8_lossy(&whole[10..128]).replace(from, to);
             let mut file = whole[..10].to_vec();
             file.extend(text.bytes());
-            file.extend(&whole[74..]);
+            file.extend(&whole[128..]);
             file[8..10].copy_from_slice(&(text.len() as u16).to_le_bytes());
             file
         };
@@ -284,7 +284,7 @@ mod tests {
             (Vec::new(), "it is shorter than any"),
             (b"PK\x03\x04....".to_vec(), "it begins otherwise"),
             (whole[..40].to_vec(), "its header is cut off"),
-            (whole[..90].to_vec(), "states 24 bytes of elements, and"),
+            (whole[..140].to_vec(), "states 24 bytes of elements, and"),
             (with("<f4", ">f4"), "type \">f4\""),
             (with("<f4", "<f8"), "type \"<f8\""),
             (with("False", "True"), "Fortran order"),

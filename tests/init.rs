@@ -1,6 +1,7 @@
 //! From a network's file to a run: `jetlag init`, bare networks, and `jetlag run` of a network or a detector spec. What networks
 //! look like is tested on shapes in src/detector/propose/tests.rs; here are files that run.
 
+mod contradictions;
 mod odd;
 mod outputs;
 

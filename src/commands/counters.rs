@@ -103,6 +103,7 @@ fn asked(path: &Path, frames: Option<u64>, caches: Caches) -> Asked {
         shapes: None,
         frames,
         caches,
+        networks: Vec::new(),
     }
 }
 
@@ -174,6 +175,7 @@ fn counted(args: &CountersArgs, scenario: &Path, tables: &[PathBuf]) -> anyhow::
                 name: scenario.display().to_string(),
                 shapes: shapes.map(ToString::to_string),
                 frames: None,
+                networks: target.networks,
                 caches: if args.keep_caches {
                     Caches::Kept
                 } else {

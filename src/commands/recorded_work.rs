@@ -1,7 +1,7 @@
 //! The static work of a run's networks, for its file: counted before the clock starts, from the networks' files. What cannot be
 //! counted is said in the manifest and never keeps a run from starting.
 
-use jetlag_work::{As, Bound, Element, Given, Graph, Moves, NodeWork, Options, Work, work};
+use jetlag_work::{As, Bound, Element, Given, Graph, Moves, NodeWork, Options, Work, WorkError, work};
 
 use super::opening;
 use super::work::of_detector;
@@ -96,6 +96,29 @@ fn of_tenant(number: usize, tenant: &Tenant, manifest: &mut Manifest, checks_has
         }
     }
     records
+}
+
+/// Why no backend can execute a network: nodes in a circle, shapes that contradict each other or the graph; a sentence. What keeps its work
+/// from being counted for another reason is no such thing.
+pub(in crate::commands) fn contradiction(detector: &Detector, engine: &NetworkSource) -> Option<String> {
+    let graph = match engine {
+        NetworkSource::File(path) => Graph::open(path),
+        NetworkSource::Embedded { bytes, .. } => Graph::from_bytes(bytes),
+    };
+    let given = of_detector(detector, engine, Given::default()).ok()?;
+    let error = match graph.and_then(|graph| work(&graph, &given, &Options::default())) {
+        Ok(_) => return None,
+        Err(error) => error,
+    };
+    let is_contradiction = matches!(
+        error,
+        WorkError::Cycle { .. }
+            | WorkError::Undefined { .. }
+            | WorkError::Twice { .. }
+            | WorkError::GivenShape { .. }
+            | WorkError::Contradiction { .. }
+    );
+    is_contradiction.then(|| error.to_string())
 }
 
 fn hash(engine: &NetworkSource) -> Option<String> {

@@ -82,11 +82,15 @@ fn beside(run: &mut RunRoofline, gathered: &Gathered, counters: &Counters) {
             .iter()
             .position(|own| own.name == tenant.name);
         let nodes = number.and_then(|number| gathered.work.get(number));
+        let networks = number.and_then(|number| gathered.manifest.tenants.get(number));
+        let networks = networks.map_or(&[][..], |own| own.networks.as_slice());
         match tenant
             .work
             .ok_or_else(|| "the work of its networks is not known".to_owned())
-            .and_then(|work| against(counters, tenant, work, nodes.map_or(&[][..], Vec::as_slice)))
-        {
+            .and_then(|work| {
+                let nodes = nodes.map_or(&[][..], Vec::as_slice);
+                against(counters, tenant, work, nodes, networks)
+            }) {
             Ok(own) => tenant.counters = Some(own),
             Err(why) => tenant.no_counters = Some(why),
         }

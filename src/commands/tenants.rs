@@ -5,7 +5,7 @@
 #[cfg(feature = "gpu")]
 mod gpu;
 mod memory;
-mod networks;
+pub(super) mod networks;
 mod onnxruntime;
 mod stress;
 mod ways;
@@ -116,6 +116,9 @@ pub enum Obstacle {
     /// Its frames cannot have an inference together.
     #[error(transparent)]
     NotBatched(#[from] NotBatched),
+    /// Its network contradicts itself, or what it is fed: the network, and a sentence.
+    #[error("{0}: {1}")]
+    Contradiction(String, String),
     /// What is to be done with its outputs cannot be.
     #[error("{}", .0.join("; "))]
     Outputs(Vec<String>),
@@ -182,6 +185,7 @@ impl Obstacle {
             | Obstacle::Frames(_)
             | Obstacle::Network { .. }
             | Obstacle::Outputs(_)
+            | Obstacle::Contradiction(..)
             | Obstacle::Backend(BackendError::Load { .. } | BackendError::Tensor(_)) => FailureKind::Load,
             Obstacle::Backend(BackendError::OutOfMemory { .. }) => FailureKind::OutOfMemory,
             Obstacle::Backend(BackendError::Hangs { .. }) => FailureKind::Hang,
@@ -438,6 +442,9 @@ fn one(
     let seed = seed(scenario, number);
     times.detector = watch.lap();
     let networks = networks::hashed(program).map_err(|e| obstacles.push(e)).ok();
+    if let Some(detector) = detector.as_ref().filter(|_| executes && obstacles.is_empty()) {
+        networks::checked(detector).map_err(|obstacle| vec![obstacle])?;
+    }
     times.networks = watch.lap();
     let mut over_plans = None;
     let backend: Result<Box<dyn Backend>, Obstacle> = match &tenant.backend {

@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use crate::cli::CountersArgs;
+use crate::commands::opening;
 use crate::commands::outcome::WrongUse;
 use crate::commands::runs;
+use crate::commands::tenants::networks;
 use crate::scenario::{Arrival, BackendChoice, Baseline, Provider, Scenario, Shapes, Tenant};
 use crate::units::Nanos;
 
@@ -17,6 +19,8 @@ pub(super) struct Target {
     pub(super) tenant: String,
     /// What was left out of the scenario that was named, a sentence each.
     pub(super) notes: Vec<String>,
+    /// BLAKE3 of its networks' files.
+    pub(super) networks: Vec<String>,
 }
 
 /// The tenant of a scenario that is counted.
@@ -41,7 +45,20 @@ pub(super) fn of(path: &Path, shapes: Option<&Shapes>, args: &CountersArgs) -> a
     Ok(Target {
         tenant: tenant.name.clone(),
         notes,
+        networks: networks_of(tenant),
     })
+}
+
+/// As the manifest of a run has them; what cannot be read is told by that run.
+fn networks_of(tenant: &Tenant) -> Vec<String> {
+    let detector = tenant.detector.as_ref();
+    let detector = detector.and_then(|detector| opening::fed(detector, tenant.made.as_ref()).ok());
+    let networks = detector.and_then(|detector| networks::hashed(&detector.program).ok());
+    networks
+        .unwrap_or_default()
+        .into_iter()
+        .map(|network| network.blake3)
+        .collect()
 }
 
 /// What `jetlag run --counted TENANT=FRAMES` runs: that tenant alone, its frames one after another, and nothing beside it.

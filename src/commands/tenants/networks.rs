@@ -2,11 +2,27 @@
 
 use super::Obstacle;
 use crate::backend::{NetworkSource, Program};
+use crate::commands::recorded_work;
+use crate::detector::Detector;
 use crate::files;
 use crate::record::NetworkManifest;
+use crate::source::ContentKind;
+
+/// Refuses what no backend can execute, before one is asked: a bare network that contradicts itself or the shapes that it was given.
+pub(super) fn checked(detector: &Detector) -> Result<(), Obstacle> {
+    if detector.input != ContentKind::Empty {
+        return Ok(());
+    }
+    for network in &detector.program.engines {
+        if let Some(problem) = recorded_work::contradiction(detector, network) {
+            return Err(Obstacle::Contradiction(network.to_string(), problem));
+        }
+    }
+    Ok(())
+}
 
 /// Each network with the hash of its file.
-pub(super) fn hashed(program: &Program) -> Result<Vec<NetworkManifest>, Obstacle> {
+pub(in crate::commands) fn hashed(program: &Program) -> Result<Vec<NetworkManifest>, Obstacle> {
     program
         .engines
         .iter()

@@ -13,8 +13,15 @@ use super::table::Launch;
 /// Bytes of a sector of the L2 cache.
 const SECTOR: f64 = 32.0;
 
-/// What one launch counted; what its file does not tell is none, and what is missing is said in `unknown`.
+/// What one launch counted; what its file does not tell is none, and what is missing is said in `unknown`. A pipe whose counters the file
+/// has nowhere is in no sum; one that it has, and not of this launch, leaves the sum unknown.
 pub(super) fn counted(launch: &Launch, unknown: &mut BTreeMap<String, usize>) -> Counted {
+    if launch.is_cut {
+        *unknown
+            .entry("anything, for their lines are cut off".to_owned())
+            .or_default() += 1;
+        return Counted::default();
+    }
     let value = |name: &str| launch.values.get(name).copied();
     let mut flops: BTreeMap<String, f64> = BTreeMap::new();
     let mut is_whole = true;
@@ -28,7 +35,12 @@ pub(super) fn counted(launch: &Launch, unknown: &mut BTreeMap<String, usize>) ->
                 flops.insert(pipe.to_owned(), add + mul + 2.0 * fma);
             }
             _ => {
-                is_whole &= letter != 'f';
+                let has_some = add.is_some() || mul.is_some() || fma.is_some();
+                let lacks = thread_instructions(letter).iter().any(|name| {
+                    launch.missing.contains(name.as_str())
+                        || launch.missing.contains(&name.replacen("smsp__", "sm__", 1))
+                });
+                is_whole &= letter != 'f' && !has_some && !lacks;
                 *unknown.entry(format!("{pipe} instructions")).or_default() += 1;
             }
         }
@@ -119,6 +131,10 @@ fn instructions(launch: &Launch) -> (BTreeMap<String, f64>, Option<String>) {
 
 /// Operations of the tensor cores by type: the device's own counter of operations, else instructions times what the kernel's name says.
 fn tensor(launch: &Launch, instructions: &BTreeMap<String, f64>) -> Result<BTreeMap<String, f64>, String> {
+    let is_tensors = |name: &String| name.starts_with(OPS) || name.contains("_pipe_tensor_");
+    if launch.missing.iter().any(is_tensors) {
+        return Err("tensor cores: a cell of theirs holds no count".to_owned());
+    }
     let by_type = operations(launch);
     let executed: f64 = instructions.values().sum();
     let counted = by_type.values().sum::<f64>();

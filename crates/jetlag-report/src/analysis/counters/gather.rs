@@ -18,6 +18,8 @@ pub struct Asked {
     pub frames: Option<u64>,
     /// What was in the caches when a kernel began.
     pub caches: Caches,
+    /// BLAKE3 of the networks' files, where they are known.
+    pub networks: Vec<String>,
 }
 
 /// Sums that are known as long as each part is.
@@ -169,6 +171,7 @@ pub fn measurement(table: &Table, asked: &Asked) -> Measurement {
         name: asked.name.clone(),
         shapes: asked.shapes.clone(),
         tenant: (tenants == 1).then(|| frames.into_keys().next()).flatten(),
+        networks: asked.networks.clone(),
         frames: divisor,
         launches: launches as u64,
         compute_capability: table

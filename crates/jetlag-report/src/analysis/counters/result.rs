@@ -49,6 +49,9 @@ pub struct Measurement {
     pub shapes: Option<String>,
     /// The tenant that its frames are of; none where no range names one.
     pub tenant: Option<String>,
+    /// BLAKE3 of the files of its networks; empty where the file does not tell.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<String>,
     /// Frames that were counted; all figures are of one of them. 1 where no range names a frame: then all of it is one.
     pub frames: u64,
     /// Launches of kernels in all of them.

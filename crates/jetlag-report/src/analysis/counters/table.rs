@@ -3,7 +3,7 @@
 //!
 //! What the program itself printed may stand before it and behind it, and so may ncu's own lines, which begin with `==`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::number::{Evidence, Style, number};
 use super::ranges::{Range, ranges};
@@ -25,6 +25,10 @@ pub struct Launch {
     pub(super) ranges: Vec<Range>,
     /// Metrics by name, in counts, bytes and seconds.
     pub(super) values: BTreeMap<String, f64>,
+    /// Metrics that the file has and whose cell of this launch holds no count.
+    pub(super) missing: BTreeSet<String>,
+    /// Whether its line is cut off or too long: then nothing of it is known.
+    pub(super) is_cut: bool,
 }
 
 /// What a file holds.
@@ -160,7 +164,7 @@ impl Columns {
                 .filter_map(|at| row.get(*at))
                 .flat_map(ranges)
                 .collect(),
-            values: BTreeMap::new(),
+            ..Launch::default()
         }
     }
 
@@ -182,6 +186,10 @@ impl Columns {
 struct Seen {
     /// Cells that hold no number.
     missing: usize,
+    /// Cells with a number below zero, which nothing that is counted is.
+    negative: usize,
+    /// Launches whose line is cut off.
+    cut: usize,
     /// Units that are not known, by name.
     units: BTreeMap<String, usize>,
     /// Lines that are not of the table.
@@ -201,12 +209,15 @@ impl Seen {
             }
         };
         match number(cell, style) {
-            Some(value) => {
+            Some(value) if value >= 0.0 => {
                 launch.values.insert(name.to_owned(), value * scale);
                 self.values += 1;
+                return;
             }
+            Some(_) => self.negative += 1,
             None => self.missing += 1,
         }
+        launch.missing.insert(name.to_owned());
     }
 
     fn notes(self, notes: &mut Vec<String>) {
@@ -214,6 +225,18 @@ impl Seen {
             notes.push(format!(
                 "{} cells hold no number; what they would have counted is not known.",
                 self.missing
+            ));
+        }
+        if self.negative > 0 {
+            notes.push(format!(
+                "{} cells hold a number below zero, which is no count; what they would have counted is not known.",
+                self.negative
+            ));
+        }
+        if self.cut > 0 {
+            notes.push(format!(
+                "The lines of {} launches are cut off: nothing of them is known, and no sum that they are part of.",
+                self.cut
             ));
         }
         if self.foreign > 0 {
@@ -249,6 +272,14 @@ pub fn read(text: &str) -> Result<Table, TableError> {
         (Some(name), Some(value)) => long(reader, &columns, [name, value], place("Metric Unit"))?,
         _ => wide(reader, &names, &columns)?,
     };
+    // A quotation mark that nothing closes: the last number is cut off as well.
+    if rows.matches('"').count() % 2 == 1
+        && let Some(last) = table.launches.last_mut()
+        && !std::mem::replace(&mut last.is_cut, true)
+    {
+        let note = "The last line is cut off: nothing of its launch is known, and no sum that it is part of.";
+        table.notes.push(note.to_owned());
+    }
     if table.launches.is_empty() {
         return Err(complaint(text).map_or(TableError::Empty, |said| TableError::Said { said }));
     }
@@ -292,7 +323,16 @@ fn wide(reader: Rows<'_>, names: &csv::StringRecord, columns: &Columns) -> Resul
         .iter()
         .find(|row| columns.key(row).is_none() && row.len() == names.len());
     for row in &rows {
-        if columns.key(row).is_none() || row.len() != names.len() {
+        let is_launch = columns.key(row).is_some();
+        if !is_launch || row.len() != names.len() {
+            if is_launch && table.launches.len() < MOST_LAUNCHES {
+                seen.cut += 1;
+                table.launches.push(Launch {
+                    is_cut: true,
+                    ..columns.launch(row)
+                });
+                continue;
+            }
             let is_units = units.is_some_and(|units| std::ptr::eq(units, row));
             seen.foreign +=
                 usize::from(!is_units && !row.iter().next().is_some_and(|cell| cell.starts_with("==")));
@@ -336,7 +376,7 @@ fn long(
     let mut places: HashMap<(String, String), usize> = HashMap::new();
     let mut is_scaled = false;
     for row in &rows {
-        let Some(key) = columns.key(row).filter(|_| row.len() > name.max(value)) else {
+        let Some(key) = columns.key(row) else {
             seen.foreign += usize::from(!row.iter().next().is_some_and(|cell| cell.starts_with("==")));
             continue;
         };
@@ -346,6 +386,13 @@ fn long(
         });
         if table.launches.len() > MOST_LAUNCHES {
             return Err(TableError::TooLong { most: MOST_LAUNCHES });
+        }
+        if row.len() <= name.max(value) {
+            // Which of its metrics that was nobody knows.
+            if let Some(launch) = table.launches.get_mut(at) {
+                seen.cut += usize::from(!std::mem::replace(&mut launch.is_cut, true));
+            }
+            continue;
         }
         let of = unit_at.and_then(|at| row.get(at)).unwrap_or_default();
         // Sections have labels in place of names; the one that is needed of them is a kernel's time.

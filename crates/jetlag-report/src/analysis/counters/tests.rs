@@ -414,3 +414,49 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn cut_and_negative_cells_leave_sums_unknown_with_the_reason() {
+    let ops = ("sm__ops_path_tensor_src_fp16.sum", "", "64");
+    let whole = page("k", &[ops], &fp32("1", "2", "3"));
+    assert_eq!(of(&whole).total.flops, Some(73.0), "{:?}", of(&whole).notes);
+    let halves = |cell| {
+        (
+            "smsp__sass_thread_inst_executed_op_hadd_pred_on.sum",
+            "inst",
+            cell,
+        )
+    };
+    let noted = |own: &Measurement, phrase: &str| {
+        assert_eq!(own.total.flops, None, "{:?}", own.notes);
+        assert!(
+            own.notes.iter().any(|note| note.contains(phrase)),
+            "{:?}",
+            own.notes
+        );
+    };
+    noted(
+        &of(&page("k", &[ops, halves("n/a")], &fp32("1", "2", "3"))),
+        "fp16 instructions",
+    );
+    noted(
+        &of(&page("k", &[ops, halves("4")], &fp32("1", "2", "3"))),
+        "fp16 instructions",
+    );
+    noted(
+        &of(&page("k", &[ops], &fp32("1", "-2", "3"))),
+        "1 cells hold a number below zero",
+    );
+    let negative = ("sm__ops_path_tensor_src_fp16.sum", "", "-64");
+    noted(
+        &of(&page("k", &[negative], &fp32("1", "2", "3"))),
+        "tensor cores: a cell of theirs",
+    );
+    // The last line of a file whose writer was killed.
+    let end = whole.trim_end();
+    let second = end.lines().last().unwrap().replacen("0,516", "1,516", 1);
+    let cut = &second[..second.len() - 12];
+    let own = of(&format!("{end}\n{cut}\n"));
+    assert_eq!(own.launches, 2);
+    noted(&own, "The lines of 1 launches are cut off");
+}

@@ -1,9 +1,11 @@
 //! What was counted, beside the static work of the same network.
 
+use std::collections::BTreeSet;
+
 use super::placing::{NodeName, place};
 use super::result::{Against, LayerAgainst, LayerPoint, Ratio, TenantRoofline, Work};
 use crate::analysis::counters::{Caches, Counters, LayerCounts, Measurement};
-use crate::record::WorkRecord;
+use crate::record::{NetworkManifest, WorkRecord};
 
 /// The measurement of a tenant beside its work.
 ///
@@ -14,13 +16,31 @@ pub fn against(
     tenant: &TenantRoofline,
     work: Work,
     nodes: &[WorkRecord],
+    networks: &[NetworkManifest],
 ) -> Result<Against, String> {
     let measured = choose(counters, tenant)?;
+    let own: Vec<&str> = networks.iter().map(|network| network.blake3.as_str()).collect();
+    if !measured.networks.is_empty() && measured.networks != own {
+        let short = |hash: &str| hash.chars().take(12).collect::<String>();
+        let all = |hashes: Vec<&str>| hashes.into_iter().map(short).collect::<Vec<_>>().join(", ");
+        return Err(format!(
+            "the counters are of other networks (BLAKE3 {}) than the tenant {} runs ({}); count the scenario of this run: jetlag counters",
+            all(measured.networks.iter().map(String::as_str).collect()),
+            tenant.name,
+            all(own)
+        ));
+    }
     let total = &measured.total;
     let flops = Ratio::of(total.flops, work.flops);
     let fused = Ratio::of(total.dram_bytes, work.fused_bytes);
     let round_trip = Ratio::of(total.dram_bytes, work.round_trip_bytes);
     let mut notes = measured.notes.clone();
+    if measured.networks.is_empty() {
+        notes.push(
+            "The file does not tell which network was counted: that it is this one is taken on trust."
+                .to_owned(),
+        );
+    }
     if measured.caches != Caches::Kept {
         notes.push("Bytes of memory hold what a cache saves otherwise: count with --keep-caches for the traffic of a run.".to_owned());
     }
@@ -56,11 +76,18 @@ fn choose<'a>(counters: &'a Counters, tenant: &TenantRoofline) -> Result<&'a Mea
     let candidates = match of_tenant.is_empty() {
         false => of_tenant,
         // Programs other than jetlag name no tenant.
-        true => all
-            .iter()
-            .filter(|one| one.tenant.is_none() || all.len() == 1)
-            .collect(),
+        true => all.iter().filter(|one| one.tenant.is_none()).collect(),
     };
+    let others: BTreeSet<&str> = all.iter().filter_map(|one| one.tenant.as_deref()).collect();
+    if candidates.is_empty() && !others.is_empty() {
+        let others: Vec<&str> = others.into_iter().take(4).collect();
+        return Err(format!(
+            "the counters are of {}, and none of the tenant {}; count that one: jetlag counters --tenant {}",
+            others.join(", "),
+            tenant.name,
+            tenant.name
+        ));
+    }
     let of_batch = |one: &&Measurement| {
         let batch = one.shapes.as_deref().and_then(batch);
         batch.is_none() || tenant.batch.is_none() || batch == tenant.batch

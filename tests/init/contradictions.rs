@@ -1,0 +1,76 @@
+//! Networks that no backend can execute, told of before one is asked.
+
+use std::fs;
+use std::path::Path;
+
+use rten_onnx::onnx::{DataType, Dimension, GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
+
+use crate::common::onnx;
+use crate::common::output::{assert_refused, run};
+
+/// Writes a network of two inputs `x` and `y` of [n, 4], and these nodes: operator, inputs, output.
+fn network(folder: &Path, nodes: &[(&str, &[&str], &str)]) {
+    let shape = || {
+        let named = Dimension {
+            dim_value: None,
+            dim_param: Some("n".to_owned()),
+        };
+        let fixed = Dimension {
+            dim_value: Some(4),
+            dim_param: None,
+        };
+        vec![named, fixed]
+    };
+    let port = |name: &str| onnx::port(name, DataType::FLOAT, shape());
+    let graph = GraphProto {
+        node: nodes
+            .iter()
+            .map(|(operator, inputs, output)| NodeProto {
+                name: Some(format!("make_{output}")),
+                op_type: Some((*operator).to_owned()),
+                input: inputs.iter().map(|input| (*input).to_owned()).collect(),
+                output: vec![(*output).to_owned()],
+                ..NodeProto::default()
+            })
+            .collect(),
+        input: vec![port("x"), port("y")],
+        output: vec![port("z")],
+        ..GraphProto::default()
+    };
+    let model = ModelProto {
+        ir_version: Some(8),
+        opset_import: vec![OperatorSetIdProto {
+            domain: Some(String::new()),
+            version: Some(13),
+        }],
+        graph: Some(graph),
+        ..ModelProto::default()
+    };
+    fs::write(folder.join("net.onnx"), model.write_buf().unwrap()).unwrap();
+}
+
+#[test]
+fn circles_and_shapes_that_contradict_are_told_in_our_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let refused = |shapes: &str, phrases: &[&str]| {
+        assert_refused(&run(&["run", "net.onnx", "--shapes", shapes], at), 2, phrases);
+    };
+    network(
+        at,
+        &[
+            ("Add", &["x", "b"], "a"),
+            ("Add", &["a", "y"], "b"),
+            ("Relu", &["b"], "z"),
+        ],
+    );
+    refused("x:2x4,y:2x4", &["the graph has a circle through", "make_a"]);
+    network(at, &[("Add", &["x", "y"], "z")]);
+    // The two have a dimension in common.
+    refused("x:2x4,y:3x4", &["contradicts the graph", "`y`", "`n`"]);
+    network(at, &[("MatMul", &["x", "y"], "z")]);
+    refused(
+        "x:2x4,y:2x4",
+        &["node `make_z` (MatMul) cannot work on its inputs"],
+    );
+}
