@@ -424,10 +424,17 @@ pub(super) fn style() -> Style {
     };
     let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    // Whoever sets it has measured: a pager, or a person whose output goes elsewhere.
+    let asked = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.trim().parse::<u16>().ok())
+        .filter(|columns| *columns > 0);
     let plain = Style::default();
     Style {
         colour: is_coloured(is_terminal && !refused),
-        width: is_terminal.then(columns).flatten().unwrap_or(plain.width),
+        width: asked
+            .or_else(|| is_terminal.then(columns).flatten())
+            .unwrap_or(plain.width),
     }
 }
 

@@ -10,6 +10,7 @@ pub fn jetlag(args: &[&str], folder: &Path) -> Command {
         .args(args)
         .current_dir(folder)
         .env_remove("RUST_LOG")
+        .env_remove("COLUMNS")
         .env("NO_COLOR", "1");
     command
 }

@@ -38,6 +38,13 @@ fn points_that_make_no_scenario_are_all_told_before_the_first_run() {
             of("Axis(set: \"tenants.camera.backend\", values: [\"Cpu(\"])"),
             vec!["cannot be read"],
         ),
+        // What is wrong with two settings together names neither.
+        (
+            of(
+                "Axis(set: \"tenants.camera.arrival\", values: [\"ClosedLoop\"]), Axis(set: \"expect\", values: [\"[\\\"camera.lateness.p99 < 1ms\\\"]\"])",
+            ),
+            vec!["(at tenants.camera.arrival=ClosedLoop"],
+        ),
     ] {
         let folder = folder(&sweep);
         let output = run(&["sweep", "s.ron", "-o", "s"], folder.path());
@@ -191,5 +198,51 @@ fn lines_that_ask_for_nothing_that_can_be_done_are_refused() {
         (&["sweep", "t.csv"], "`fast` is no number"),
     ] {
         assert_refused(&run(line, folder.path()), 2, &[said]);
+    }
+}
+
+#[test]
+fn a_journal_that_is_a_pipe_is_refused_and_a_damaged_line_is_told() {
+    let folder = folder(&of("Axis(set: \"tenants.camera.arrival.hz\", values: [10, 20])"));
+    let journal = folder.path().join("s/journal.jsonl");
+    done(&["sweep", "s.ron", "-o", "s", "--quiet"], folder.path());
+    let text = fs::read_to_string(&journal).unwrap();
+    let damage = |line: usize| {
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let damaged = lines
+            .iter()
+            .enumerate()
+            .map(|(place, own)| match place + 1 == line {
+                true => format!("{}\n", own.replace("\"crc32\":", "\"crc32\":1")),
+                false => format!("{own}\n"),
+            });
+        fs::write(&journal, damaged.collect::<String>()).unwrap();
+        lines.len()
+    };
+    // The header, the names of figures, a run, a run.
+    let lines = damage(3);
+    assert_eq!(lines, 4, "{text}");
+    let output = run(&["sweep", "s"], folder.path());
+    let said = crate::common::output::stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(
+        said.contains("has damaged lines (3); their runs count as not made"),
+        "{said}"
+    );
+    damage(1);
+    for line in [&["sweep", "s"][..], &["sweep", "s.ron", "-o", "s"]] {
+        let said = ["the line that says of which sweep is damaged"];
+        assert_refused(&run(line, folder.path()), 2, &said);
+    }
+    fs::remove_file(&journal).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&journal).status();
+    assert!(made.unwrap().success());
+    for line in [&["sweep", "s"][..], &["sweep", "s.ron", "-o", "s"]] {
+        let output = run(line, folder.path());
+        let said = crate::common::output::stderr(&output);
+        assert!(
+            !output.status.success() && said.contains("is no regular file"),
+            "{said}"
+        );
     }
 }

@@ -17,6 +17,55 @@ const TWO: &str = r#"Sweep(base: "base.ron", repeats: 3, order: Random(seed: 7),
 ], without: [["tenants.camera.arrival.hz=150", "tenants.camera.overload=Queue(capacity: 16)"]])"#;
 
 #[test]
+fn many_axes_leave_room_for_figures_and_no_number_is_broken() {
+    let axis = |set: &str, value: &str| format!("Axis(set: \"{set}\", values: [{value}])");
+    let axes = [
+        axis("tenants.camera.arrival.hz", "30, 60"),
+        axis("tenants.camera.overload", "\"DropOldest(queue: 1)\""),
+        axis(
+            "tenants.camera.backend",
+            "\"Sim(LogNormal(median: \\\"9ms\\\", sigma: 0.2))\"",
+        ),
+        axis("seed", "7"),
+    ];
+    let folder = folder(&format!("Sweep(base: \"base.ron\", axes: [{}])", axes.join(", ")));
+    done(&["sweep", "s.ron", "-o", "s", "--quiet"], folder.path());
+    let text = done(&["sweep", "s"], folder.path());
+    for part in [
+        "camera.response.p99_ms",
+        "Settings:",
+        "overload=DropOldest(queue: 1)",
+    ] {
+        assert!(text.contains(part), "`{part}` is not in: {text}");
+    }
+    let wide = jetlag(&["sweep", "s"], folder.path())
+        .env("COLUMNS", "220")
+        .output();
+    let wide = crate::common::output::stdout(&wide.unwrap());
+    assert!(
+        !wide.contains("Settings:") && wide.contains("camera.response.p99_ms"),
+        "{wide}"
+    );
+    let line = [
+        "sweep",
+        "s",
+        "--pareto",
+        "response.p50,response.p90,response.p95,response.p99",
+    ];
+    let narrow = jetlag(&line, folder.path()).env("COLUMNS", "60").output();
+    let narrow = crate::common::output::stdout(&narrow.unwrap());
+    let whole = narrow
+        .lines()
+        .filter(|line| line.matches('–').count() == 4)
+        .count();
+    assert_eq!(whole, 2, "{narrow}");
+    // The axis over the seed is the table's one column of that name.
+    let table = fs::read_to_string(folder.path().join("s/table.csv")).unwrap();
+    let heads = table.lines().next().unwrap().split(',');
+    assert_eq!(heads.filter(|head| *head == "seed").count(), 1);
+}
+
+#[test]
 fn a_sweep_has_a_row_a_run_with_every_figure_and_answers_afterwards() {
     let folder = folder(TWO);
     let whole = json(

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table};
+use comfy_table::{
+    Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, Table, Width,
+};
 
 use crate::Style;
 
@@ -103,11 +105,41 @@ impl Grid {
         self.rows.push(row);
     }
 
+    /// How many of the columns that may be dropped are kept.
+    pub fn kept(&self, style: &Style) -> usize {
+        let optional = self.columns.iter().filter(|(_, _, always)| !always).count();
+        let widths = self.widths();
+        let room = Grid::room(style);
+        let mut dropped = 0;
+        // From the last on, as they are dropped.
+        let mut width = Grid::whole(&widths);
+        let last_first = self.columns.iter().zip(&widths).rev();
+        for (_, own) in last_first.filter(|((_, _, always), _)| !always) {
+            if width <= room {
+                break;
+            }
+            width = width.saturating_sub(usize::from(*own) + usize::from(GAP));
+            dropped += 1;
+        }
+        optional - dropped
+    }
+
+    /// Whether all columns that are always shown fit without being wrapped.
+    pub fn fits(&self, style: &Style) -> bool {
+        let widths = self.widths();
+        let always = self.columns.iter().zip(&widths);
+        let always: Vec<u16> = always
+            .filter(|((_, _, always), _)| *always)
+            .map(|(_, width)| *width)
+            .collect();
+        Grid::whole(&always) <= Grid::room(style)
+    }
+
     /// The lines, each indented by two and ended by a newline. They are no wider than the style allows, as far as
     /// dropping columns and, finally, wrapping can achieve it.
     pub fn render(mut self, style: &Style) -> String {
-        let room = style.width.max(60) - INDENT.len() as u16;
-        while self.width() > usize::from(room) {
+        let room = Grid::room(style);
+        while Grid::whole(&self.widths()) > room {
             let Some(last) = self.columns.iter().rposition(|(_, _, always)| !always) else {
                 break;
             };
@@ -118,7 +150,10 @@ impl Grid {
         }
         let mut table = self.table();
         table.set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_width(room);
+        table.set_width(u16::try_from(room).unwrap_or(u16::MAX));
+        if Grid::whole(&self.widths()) > room {
+            self.keep_numbers_whole(&mut table);
+        }
         if style.colour {
             table.enforce_styling();
         } else {
@@ -132,8 +167,33 @@ impl Grid {
         text
     }
 
-    fn width(&self) -> usize {
-        let widths = self.table().column_max_content_widths();
+    /// A number that is broken in two reads as two.
+    fn keep_numbers_whole(&self, table: &mut Table) {
+        let last = self.columns.len().saturating_sub(1);
+        let numbers = self.columns.iter().enumerate();
+        for (index, _) in numbers.filter(|(_, (_, align, _))| *align == Align::Right) {
+            let cells = self.rows.iter().filter_map(|row| row.get(index));
+            let widest = cells.map(|(text, _)| text.chars().count()).max().unwrap_or(0);
+            if let Some(column) = table.column_mut(index)
+                && widest <= LONGEST_NUMBER
+            {
+                let gap = if index == last { 0 } else { GAP };
+                let width = Width::Fixed(widest as u16 + gap);
+                column.set_constraint(ColumnConstraint::LowerBoundary(width));
+            }
+        }
+    }
+
+    fn room(style: &Style) -> usize {
+        usize::from(style.width.max(60)) - INDENT.len()
+    }
+
+    fn widths(&self) -> Vec<u16> {
+        self.table().column_max_content_widths()
+    }
+
+    /// Of columns so wide, with the gaps between them.
+    fn whole(widths: &[u16]) -> usize {
         let content: usize = widths.iter().map(|&width| usize::from(width)).sum();
         content + usize::from(GAP) * widths.len().saturating_sub(1)
     }
@@ -167,5 +227,61 @@ impl Grid {
 }
 
 const INDENT: &str = "  ";
+/// Characters of a right-aligned cell beyond which it is no number: one with its interval is shorter.
+const LONGEST_NUMBER: usize = 32;
 /// Width of the gap between two columns.
 const GAP: u16 = 2;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(numbers: usize) -> Grid {
+        let mut grid = Grid::headed()
+            .column("point", Align::Right)
+            .column("standing", Align::Left);
+        for number in 0..numbers {
+            grid = grid.column(format!("camera.response.p{number}"), Align::Right);
+        }
+        let mut row = vec![
+            ("1".to_owned(), Ink::Plain),
+            ("out: 2 is better".to_owned(), Ink::Plain),
+        ];
+        row.extend((0..numbers).map(|_| ("12.345 (11.987–12.678)".to_owned(), Ink::Plain)));
+        grid.row(row);
+        grid
+    }
+
+    #[test]
+    fn a_number_is_not_broken_where_there_is_no_room() {
+        let style = Style {
+            width: 80,
+            ..Style::default()
+        };
+        assert!(grid(2).fits(&style));
+        assert!(!grid(4).fits(&style));
+        let text = grid(4).render(&style);
+        assert_eq!(text.matches("12.345 (11.987–12.678)").count(), 4, "{text}");
+    }
+
+    #[test]
+    fn what_is_kept_is_what_is_rendered() {
+        for width in (60..160).step_by(7) {
+            let style = Style {
+                width,
+                ..Style::default()
+            };
+            let mut grid = Grid::headed().column("point", Align::Right);
+            for number in 0..6 {
+                grid = grid.optional(format!("figure number {number}"), Align::Right);
+            }
+            grid.row(vec![("1".to_owned(), Ink::Plain)]);
+            let kept = grid.kept(&style);
+            assert_eq!(
+                grid.render(&style).matches("figure number").count(),
+                kept,
+                "{width}"
+            );
+        }
+    }
+}

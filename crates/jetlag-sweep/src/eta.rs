@@ -20,26 +20,62 @@ pub struct Eta {
     pub from: Guess,
 }
 
+/// The runs to come.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rest {
+    /// How many.
+    pub runs: u64,
+    /// What their scenarios say that they measure, in seconds and no longer than a time limit lets them. A run in simulated time has none.
+    pub stated_s: f64,
+}
+
+impl Rest {
+    /// With one run more, which states so much.
+    pub fn add(&mut self, stated_s: f64) {
+        self.runs += 1;
+        self.stated_s += stated_s;
+    }
+
+    /// With one run less.
+    pub fn take(&mut self, stated_s: f64) {
+        self.runs = self.runs.saturating_sub(1);
+        self.stated_s = (self.stated_s - stated_s).max(0.0);
+    }
+}
+
+/// A finished run, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// How long it took, with its cooling.
+    pub took_s: f64,
+    /// What its scenario says that it measures, as in [`Rest`].
+    pub stated_s: f64,
+}
+
 impl Eta {
-    /// Of so many runs to come. `took_s` are the times of finished runs, with their cooling; `stated_s` is what the scenario says a
-    /// run measures.
-    pub fn of(left: u64, took_s: &[f64], stated_s: Option<f64>) -> Eta {
-        let usable: Vec<f64> = took_s
+    /// Of these runs, as others took.
+    ///
+    /// What a run takes beyond what it states (starting, cooling, all of it in simulated time) is taken from those that were seen; what it
+    /// states is its own, since an axis may go over `duration`.
+    pub fn of(rest: Rest, seen: &[Seen]) -> Eta {
+        let beyond: Vec<f64> = seen
             .iter()
-            .copied()
-            .filter(|took| took.is_finite() && *took >= 0.0)
+            .map(|run| (run.took_s, run.took_s - run.stated_s))
+            .filter(|(took, beyond)| *took >= 0.0 && beyond.is_finite())
+            .map(|(_, beyond)| beyond)
             .collect();
-        if usable.is_empty() {
+        if beyond.is_empty() {
+            let stated = (rest.stated_s > 0.0).then_some(rest.stated_s);
             return Eta {
-                seconds: stated_s.map(|stated| stated * left as f64),
-                from: stated_s.map_or(Guess::Nothing, |_| Guess::Stated),
+                seconds: stated,
+                from: stated.map_or(Guess::Nothing, |_| Guess::Stated),
             };
         }
         // The mean, since the rest is a sum: a few long points are part of it.
-        let mean = usable.iter().sum::<f64>() / usable.len() as f64;
+        let mean = beyond.iter().sum::<f64>() / beyond.len() as f64;
         Eta {
-            seconds: Some(mean * left as f64),
-            from: Guess::Seen(usable.len() as u64),
+            seconds: Some((rest.stated_s + mean * rest.runs as f64).max(0.0)),
+            from: Guess::Seen(beyond.len() as u64),
         }
     }
 

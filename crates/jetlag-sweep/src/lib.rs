@@ -34,7 +34,7 @@ mod schedule;
 pub mod table;
 
 pub use error::{MetricError, PlanError};
-pub use eta::{Eta, Guess};
+pub use eta::{Eta, Guess, Rest, Seen};
 pub use figures::{Column, Figure, Figures, of_summary};
 pub use jetlag_record::{Failure, FailureKind, FailureStage};
 pub use page::write_page;

@@ -5,7 +5,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use jetlag_sweep::journal::{FORMAT, Header};
-use jetlag_sweep::{Eta, Point};
+use jetlag_sweep::{Eta, Point, Rest};
 
 use super::checked::{self, Base, Each};
 use super::limit;
@@ -30,6 +30,8 @@ pub(in crate::commands) struct Asked {
     pub(in crate::commands) base: Base,
     /// Of the first point.
     pub(in crate::commands) scenario: Scenario,
+    /// What a run of each point measures at least, in seconds, as far as the limit lets it; zero in simulated time.
+    pub(super) stated_s: Vec<f64>,
     /// What its journal begins with.
     pub(in crate::commands) header: Header,
     pub(in crate::commands) limit: Option<Nanos>,
@@ -46,8 +48,17 @@ impl Asked {
     ) -> anyhow::Result<Asked> {
         let points = sweep.plan.points().map_err(WrongUse::because)?;
         let base = Base::read(&sweep.base, sets)?;
-        let scenario = checked::points(&sweep.base, &base, &points, env, each)?;
         let limit = limit(limit_given, sweep.limit)?;
+        let mut stated = Vec::new();
+        let scenario = checked::points(&sweep.base, &base, &points, env, &mut |scenario| {
+            stated.push(stated_s(scenario, limit));
+            each(scenario)
+        })?;
+        // Of a huge grid only some points are tried. No run is shorter than the shortest of them, as far as is known.
+        if stated.len() != points.len() {
+            let least = stated.iter().copied().fold(f64::INFINITY, f64::min);
+            stated = vec![if least.is_finite() { least } else { 0.0 }; points.len()];
+        }
         let header = Header {
             format: FORMAT,
             jetlag: env!("CARGO_PKG_VERSION").to_owned(),
@@ -63,6 +74,7 @@ impl Asked {
             points,
             base,
             scenario,
+            stated_s: stated,
             header,
             limit,
         })
@@ -70,8 +82,13 @@ impl Asked {
 
     /// Asks before many runs, or a long time.
     pub(in crate::commands) fn ask(&self) -> Result<(), WrongUse> {
-        let runs = self.points.len() * self.sweep.plan.repeats as usize;
-        let eta = Eta::of(runs as u64, &[], stated_s(&self.scenario));
+        let repeats = self.sweep.plan.repeats;
+        let runs = self.points.len() * repeats as usize;
+        let rest = Rest {
+            runs: runs as u64,
+            stated_s: self.stated_s.iter().sum::<f64>() * f64::from(repeats),
+        };
+        let eta = Eta::of(rest, &[]);
         let is_long = eta.seconds.is_some_and(|seconds| seconds > LONG_S);
         if runs <= MANY && !is_long {
             return Ok(());
@@ -98,12 +115,13 @@ pub(in crate::commands) fn load(path: &Path) -> Result<Sweep, WrongUse> {
     sweep::load(path).map_err(|problems| WrongUse(problems.to_string()))
 }
 
-/// What a run measures at least, in seconds; none in simulated time.
-pub(super) fn stated_s(scenario: &Scenario) -> Option<f64> {
-    match scenario.clock {
-        ClockKind::Virtual => None,
-        ClockKind::Real => Some(length(scenario, &phases(scenario)).as_secs_f64()),
-    }
+/// What a run measures at least, in seconds, as far as the limit lets it; zero in simulated time.
+fn stated_s(scenario: &Scenario, limit: Option<Nanos>) -> f64 {
+    let measures = match scenario.clock {
+        ClockKind::Virtual => return 0.0,
+        ClockKind::Real => length(scenario, &phases(scenario)),
+    };
+    limit.map_or(measures, |limit| limit.min(measures)).as_secs_f64()
 }
 
 fn hashes(sweep: &Sweep) -> Result<BTreeMap<String, String>, WrongUse> {

@@ -1,5 +1,6 @@
 //! Tries all points before the first run: what makes no scenario is told then, and not after a night.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use jetlag_sweep::{Point, Setting};
@@ -92,7 +93,7 @@ pub(super) fn points(
     let name = path.display().to_string();
     let folder = folder_of(path);
     let (mut first, mut told): (Option<Scenario>, Vec<String>) = (None, Vec::new());
-    let mut more = 0_usize;
+    let (mut seen, mut more) = (HashSet::new(), 0_usize);
     for point in points
         .iter()
         .filter(|point| points.len() <= ALL || is_on_an_axis(point))
@@ -105,11 +106,12 @@ pub(super) fn points(
             }
             Err(problems) => {
                 for line in problems.to_string().lines() {
-                    if told.iter().any(|known| known == line) {
+                    if seen.contains(line) {
                         continue;
                     }
+                    seen.insert(line.to_owned());
                     match told.len() < TOLD {
-                        true => told.push(line.to_owned()),
+                        true => told.push(of_point(line, point)),
                         false => more += 1,
                     }
                 }
@@ -126,6 +128,18 @@ pub(super) fn points(
             told.join("\n       ")
         ))
         .into()),
+    }
+}
+
+/// A problem with the point at which it was met first, unless it names a setting of it.
+fn of_point(line: &str, point: &Point) -> String {
+    let names_it = point
+        .settings
+        .iter()
+        .any(|setting| line.contains(&setting.to_string()));
+    match names_it || point.settings.is_empty() {
+        true => line.to_owned(),
+        false => format!("{line} (at {})", point.shown()),
     }
 }
 

@@ -7,11 +7,12 @@ use jetlag_sweep::pareto::{metrics, standings};
 use jetlag_sweep::table::read_csv;
 use jetlag_sweep::{MetricError, Table};
 
-use super::folder::{Folder, JOURNAL, TABLE, write_table};
+use super::folder::{Folder, JOURNAL, TABLE, damaged, write_table};
 use super::promise;
 use super::{is_table, shown};
 use crate::cli::{SweepArgs, SweepFormat};
 use crate::commands::outcome::{Outcome, WrongUse};
+use crate::commands::output::say;
 use crate::files;
 
 /// Answers.
@@ -93,6 +94,11 @@ pub(in crate::commands) fn table(target: &Path) -> anyhow::Result<Table> {
         return Ok(table);
     }
     let (header, journal) = Folder::read(target)?;
+    if let Some(damaged) = damaged(target, &journal) {
+        say(&format!(
+            "{damaged}; their runs count as not made, and the line that began the sweep makes them again"
+        ));
+    }
     Ok(match &header.knee {
         Some(knee) => Table::of_search(&header, &knee.path, &journal),
         None => {

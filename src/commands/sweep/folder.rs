@@ -40,15 +40,12 @@ impl Folder {
     ) -> anyhow::Result<Folder> {
         let lock = hold(path)?;
         let (mut journal, begun) = JournalFile::open(&path.join(JOURNAL))?;
-        if !begun.damaged.is_empty() {
-            let lines: Vec<String> = begun.damaged.iter().take(20).map(u64::to_string).collect();
-            say(&format!(
-                "{} has damaged lines ({}); their runs are made again",
-                path.join(JOURNAL).display(),
-                lines.join(", ")
-            ));
+        if let Some(damaged) = damaged(path, &begun) {
+            say(&format!("{damaged}; their runs are made again"));
         }
         match &begun.header {
+            // Whose runs those are is not known.
+            None if !begun.runs.is_empty() => return Err(headless(path).into()),
             None => journal.append(&Entry::Sweep(header.clone()))?,
             Some(before) => {
                 let place = path.display().to_string();
@@ -78,7 +75,7 @@ impl Folder {
     /// What is on disk by now.
     pub(super) fn read(path: &Path) -> anyhow::Result<(Header, Journal)> {
         let file = path.join(JOURNAL);
-        if !file.is_file() {
+        if !file.exists() {
             let said = format!(
                 "{} holds no sweep: there is no {JOURNAL} in it; a sweep's folder is what its -o named",
                 path.display()
@@ -88,6 +85,7 @@ impl Folder {
         let journal = JournalFile::read(&file)?;
         match journal.header.clone() {
             Some(header) => Ok((header, journal)),
+            None if !journal.runs.is_empty() => Err(headless(path).into()),
             None => Err(WrongUse(format!(
                 "{} has no whole line; the sweep had not begun",
                 file.display()
@@ -95,6 +93,31 @@ impl Folder {
             .into()),
         }
     }
+}
+
+/// Which lines of a journal are damaged; none where all are whole.
+pub(super) fn damaged(folder: &Path, journal: &Journal) -> Option<String> {
+    const TOLD: usize = 20;
+    let lines: Vec<String> = journal.damaged.iter().take(TOLD).map(u64::to_string).collect();
+    let more = match journal.damaged.len().saturating_sub(TOLD) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let said = || {
+        format!(
+            "{} has damaged lines ({}{more})",
+            folder.join(JOURNAL).display(),
+            lines.join(", ")
+        )
+    };
+    (!lines.is_empty()).then(said)
+}
+
+fn headless(folder: &Path) -> WrongUse {
+    WrongUse(format!(
+        "{} has finished runs, but the line that says of which sweep is damaged: bring it back from a copy, or name another folder with -o",
+        folder.join(JOURNAL).display()
+    ))
 }
 
 /// What the sweep of a folder was begun with; none where there is none.

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use jetlag_sweep::{Eta, Plan, Point, Table, cut, schedule};
+use jetlag_sweep::{Eta, Plan, Point, Rest, Seen, Table, cut, schedule};
 
-use super::asked::{Asked, load, stated_s};
+use super::asked::{Asked, load};
 use super::cool::Cooler;
 use super::folder::{Folder, JOURNAL, write_table};
 use super::plans::{Built, Plans};
@@ -32,6 +32,7 @@ pub(super) fn run(args: &SweepArgs) -> anyhow::Result<Outcome> {
         points,
         base,
         scenario,
+        stated_s,
         header,
         limit,
     } = asked;
@@ -48,8 +49,7 @@ pub(super) fn run(args: &SweepArgs) -> anyhow::Result<Outcome> {
         says: !args.quiet,
         promises: Vec::new(),
     };
-    let stated = stated_s(&scenario);
-    let (path, interrupted) = all(runner, &sweep.plan, &points, stated, args.quiet)?;
+    let (path, interrupted) = all(runner, &sweep.plan, &points, &stated_s, args.quiet)?;
     let (header, journal) = Folder::read(&path)?;
     let table = Table::of(&header, &points, &journal);
     let written = write_table(&path, &table)?;
@@ -66,7 +66,7 @@ struct Progress {
     done: HashSet<(String, u32)>,
     failed: HashSet<usize>,
     cut: HashMap<usize, usize>,
-    took: Vec<f64>,
+    took: Vec<Seen>,
 }
 
 /// Runs what is not finished; the folder, and whether it was interrupted.
@@ -74,7 +74,7 @@ fn all(
     mut runner: Runner,
     plan: &Plan,
     points: &[Point],
-    stated: Option<f64>,
+    stated_s: &[f64],
     quiet: bool,
 ) -> anyhow::Result<(std::path::PathBuf, bool)> {
     let ids: Vec<String> = points.iter().map(Point::id).collect();
@@ -83,6 +83,7 @@ fn all(
         .enumerate()
         .map(|(place, id)| (id.as_str(), place))
         .collect();
+    let stated = |point: usize| stated_s.get(point).copied().unwrap_or(0.0);
     let begun = std::mem::take(&mut runner.folder.begun);
     let mut progress = Progress {
         done: begun
@@ -97,7 +98,14 @@ fn all(
             .filter_map(|run| places.get(run.point.as_str()).copied())
             .collect(),
         cut: HashMap::new(),
-        took: begun.runs.iter().map(|run| run.took_s).collect(),
+        took: begun
+            .runs
+            .iter()
+            .map(|run| Seen {
+                took_s: run.took_s,
+                stated_s: places.get(run.point.as_str()).map_or(0.0, |&place| stated(place)),
+            })
+            .collect(),
     };
     progress.cut = cut(plan, points, &progress.failed);
     let order = schedule(plan, points);
@@ -106,12 +114,13 @@ fn all(
         ids.get(run.point)
             .is_some_and(|id| progress.done.contains(&(id.clone(), run.repeat)))
     };
-    let mut left = order.iter().filter(|run| !is_done(&progress, run)).count();
-    if left < total && !quiet {
-        say(&format!(
-            "going on: {} of {total} runs are finished",
-            total - left
-        ));
+    let mut left = Rest::default();
+    for run in order.iter().filter(|run| !is_done(&progress, run)) {
+        left.add(stated(run.point));
+    }
+    let made = total.saturating_sub(left.runs as usize);
+    if made > 0 && !quiet {
+        say(&format!("going on: {made} of {total} runs are finished"));
     }
     let mut met = HashSet::new();
     let wanted = order
@@ -133,11 +142,11 @@ fn all(
             continue;
         }
         if progress.cut.contains_key(&run.point) {
-            left -= 1;
+            left.take(stated(run.point));
             continue;
         }
         if !quiet {
-            let eta = Eta::of(left as u64, &progress.took, stated);
+            let eta = Eta::of(left, &progress.took);
             say(&format!(
                 "run {} of {total}: {}; left: {}",
                 number + 1,
@@ -148,8 +157,11 @@ fn all(
         let Some(finished) = runner.one(&point.settings, id, run.repeat)? else {
             return Ok((runner.folder.path().to_owned(), true));
         };
-        left -= 1;
-        progress.took.push(finished.entry.took_s);
+        left.take(stated(run.point));
+        progress.took.push(Seen {
+            took_s: finished.entry.took_s,
+            stated_s: stated(run.point),
+        });
         progress.done.insert((id.clone(), run.repeat));
         if let Some(failure) = &finished.entry.failed {
             if !quiet {

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use jetlag_sweep::journal::RunEntry;
+use jetlag_sweep::knee::broken_by_less;
 use jetlag_sweep::{Column, Figure, Figures, Setting, of_summary};
 use serde_json::Value;
 
@@ -243,37 +244,22 @@ impl Runner {
                 ci95: ends,
             }
         };
+        let of_run = |name: &str| {
+            let found = figures.iter().find(|(column, _)| column.name == name);
+            found.map_or(Figure::default(), |(_, figure)| *figure)
+        };
         let known = |(place, promise): (usize, &Expectation)| {
             let own = figure(place);
             let figure = match own.value {
                 Some(_) => own,
-                None => broken_by_less(promise, figures).unwrap_or(own),
+                None => {
+                    broken_by_less(promise.figure(), &|value| promise.holds_for(value), of_run).unwrap_or(own)
+                }
             };
             (Column::new(self::promise(place + 1), ""), figure)
         };
         self.promises.iter().enumerate().map(known).collect()
     }
-}
-
-/// A quantile that too few independent frames support, as where a queue never empties, is never below a lower one: where that breaks a
-/// promise of less for certain, the promise is broken, and the lower quantile is what it is judged by.
-fn broken_by_less(promise: &Expectation, figures: &Figures) -> Option<Figure> {
-    const LOWER: [&str; 5] = ["p99_9", "p99", "p95", "p90", "p50"];
-    let name = promise.figure().replace("p99.9", "p99_9");
-    let (series, quantile) = name.rsplit_once('.')?;
-    let place = LOWER.iter().position(|known| *known == quantile)?;
-    if !promise.holds_for(0.0) {
-        return None;
-    }
-    LOWER.iter().skip(place + 1).find_map(|lower| {
-        let name = format!("{series}.{lower}");
-        let (_, figure) = figures.iter().find(|(column, _)| column.name == name)?;
-        let [low, high] = figure.ci95?;
-        let breaks = [figure.value?, low, high]
-            .iter()
-            .all(|value| !promise.holds_for(*value));
-        breaks.then_some(*figure)
-    })
 }
 
 /// What came of a run.

@@ -13,14 +13,13 @@ use crate::cli::SweepFormat;
 use crate::commands::outcome::WrongUse;
 use crate::commands::output::{print, print_styled, say};
 use crate::commands::report::style;
+use crate::report::Style;
 use crate::report::table::{Align, Grid, Ink};
 
 /// Points that are printed; all are in the table.
 const PRINTED: usize = 200;
 /// Figures of each tenant that are printed.
 const FIGURES: [&str; 3] = ["response.p50", "response.p99", "miss_rate"];
-/// Figures of a front beside which settings still have a column; beside more they stand below.
-const BESIDE_SETTINGS: usize = 3;
 /// Version of the forms for programs.
 const SCHEMA: u32 = 1;
 
@@ -46,28 +45,35 @@ fn text(table: &Table, written: Option<&Path>) -> anyhow::Result<()> {
             word.is_some_and(|word| FIGURES.contains(&word))
         })
         .collect();
-    let mut grid = Grid::headed().column("point", Align::Right);
-    for axis in &table.axes {
-        grid = grid.column(short(axis).to_owned(), Align::Right);
-    }
-    grid = grid.column("runs", Align::Left);
-    for column in &figures {
-        grid = grid.optional(column.head(), Align::Right);
-    }
-    for point in points.iter().take(PRINTED) {
-        let mut row = vec![plain(point.number.to_string())];
-        row.extend(table.axes.iter().map(|axis| {
-            let of = point.settings().iter().find(|setting| setting.path == *axis);
-            plain(of.map_or("–".to_owned(), |setting| setting.value.clone()))
-        }));
-        row.push(state(point));
-        row.extend(
-            figures
-                .iter()
-                .map(|column| plain(figure(point.pooled(&column.name).as_ref()))),
-        );
-        grid.row(row);
-    }
+    let grid_of = |beside: bool| {
+        let mut grid = Grid::headed().column("point", Align::Right);
+        for axis in table.axes.iter().filter(|_| beside) {
+            grid = grid.column(short(axis).to_owned(), Align::Right);
+        }
+        grid = grid.column("runs", Align::Left);
+        for column in &figures {
+            grid = grid.optional(column.head(), Align::Right);
+        }
+        for point in points.iter().take(PRINTED) {
+            let mut row = vec![plain(point.number.to_string())];
+            row.extend(table.axes.iter().filter(|_| beside).map(|axis| {
+                let of = point.settings().iter().find(|setting| setting.path == *axis);
+                plain(of.map_or("–".to_owned(), |setting| setting.value.clone()))
+            }));
+            row.push(state(point));
+            row.extend(
+                figures
+                    .iter()
+                    .map(|column| plain(figure(point.pooled(&column.name).as_ref()))),
+            );
+            grid.row(row);
+        }
+        grid
+    };
+    // Many axes, or long values, would leave no room for what was measured.
+    let beside = grid_of(true);
+    let is_narrow = table.axes.len() > 1
+        && (!beside.fits(&style) || beside.kept(&style) < figures.len().min(FIGURES.len()));
     let [done, failed, skipped, left] = table.counts();
     let mut text = Ink::Bold.paint("SWEEP", &style)
         + &format!("  {} points of {}: {done} runs done", points.len(), table.base);
@@ -81,7 +87,15 @@ fn text(table: &Table, written: Option<&Path>) -> anyhow::Result<()> {
         }
     }
     text += "\n";
-    text += &grid.render(&style);
+    match is_narrow {
+        false => text += &beside.render(&style),
+        true => {
+            text += &grid_of(false).render(&style);
+            let shown = points.iter().take(PRINTED);
+            let lines = shown.map(|point| (point.number, settings(point.settings())));
+            text += &settings_below(lines, &style);
+        }
+    }
     if points.len() > PRINTED {
         text += &format!("  … and {} more points\n", points.len() - PRINTED);
     }
@@ -94,6 +108,15 @@ fn text(table: &Table, written: Option<&Path>) -> anyhow::Result<()> {
         ));
     }
     Ok(())
+}
+
+/// What each point sets, below a table that has no room for it.
+fn settings_below(points: impl Iterator<Item = (usize, String)>, style: &Style) -> String {
+    let mut below = Grid::headless().column("", Align::Right).column("", Align::Left);
+    for (number, settings) in points {
+        below.row(vec![plain(number.to_string()), plain(settings)]);
+    }
+    format!("  Settings:\n{}", below.render(style))
 }
 
 /// A path as people call it.
@@ -323,24 +346,9 @@ pub(super) fn pareto(
         return print(&(serde_json::to_string_pretty(&whole)? + "\n"));
     }
     let style = style();
-    let mut grid = Grid::headed()
-        .column("point", Align::Right)
-        .column("standing", Align::Left);
-    for metric in metrics {
-        let way = match metric.better {
-            Better::Lower => "↓",
-            Better::Higher => "↑",
-        };
-        grid = grid.column(format!("{} {way}", metric.name), Align::Right);
-    }
     // What all points have tells none apart.
     let everywhere = |setting: &Setting| points.iter().all(|point| point.settings().contains(setting));
     let own = |point: &PointFigures<'_>| settings(point.settings().iter().filter(|one| !everywhere(one)));
-    let beside = metrics.len() <= BESIDE_SETTINGS;
-    if beside {
-        grid = grid.column("settings", Align::Left);
-    }
-    let mut below = Grid::headless().column("", Align::Right).column("", Align::Left);
     let rank = |standing: &Standing| match standing {
         Standing::Front => 0,
         Standing::Undecided { .. } => 1,
@@ -353,36 +361,55 @@ pub(super) fn pareto(
         .iter()
         .filter(|standing| **standing == Standing::Front)
         .count();
-    for (point, standing) in order
+    let ranked: Vec<(&PointFigures<'_>, &Standing)> = order
         .iter()
         .take(PRINTED)
         .filter_map(|&place| Some((points.get(place)?, standings.get(place)?)))
-    {
-        let (word, ink) = match standing {
-            Standing::Front => ("front".to_owned(), Ink::Good),
-            Standing::Undecided { beside } => {
-                (format!("beside {}, not told apart", number(*beside)), Ink::Warn)
-            }
-            Standing::Out { by } => (format!("out: {} is better", number(*by)), Ink::Dim),
-            Standing::Unknown { metric } => (format!("unknown: no {metric}"), Ink::Dim),
-        };
-        let mut row = vec![plain(point.number.to_string()), (word, ink)];
-        row.extend(
-            metrics
-                .iter()
-                .map(|metric| plain(figure(point.pooled(&metric.name).as_ref()))),
-        );
-        match beside {
-            true => row.push(plain(own(point))),
-            false => below.row(vec![plain(point.number.to_string()), plain(own(point))]),
+        .collect();
+    let grid_of = |beside: bool| {
+        let mut grid = Grid::headed()
+            .column("point", Align::Right)
+            .column("standing", Align::Left);
+        for metric in metrics {
+            let way = match metric.better {
+                Better::Lower => "↓",
+                Better::Higher => "↑",
+            };
+            grid = grid.column(format!("{} {way}", metric.name), Align::Right);
         }
-        grid.row(row);
-    }
+        if beside {
+            grid = grid.column("settings", Align::Left);
+        }
+        for (point, standing) in &ranked {
+            let (word, ink) = match standing {
+                Standing::Front => ("front".to_owned(), Ink::Good),
+                Standing::Undecided { beside } => {
+                    (format!("beside {}, not told apart", number(*beside)), Ink::Warn)
+                }
+                Standing::Out { by } => (format!("out: {} is better", number(*by)), Ink::Dim),
+                Standing::Unknown { metric } => (format!("unknown: no {metric}"), Ink::Dim),
+            };
+            let mut row = vec![plain(point.number.to_string()), (word, ink)];
+            row.extend(
+                metrics
+                    .iter()
+                    .map(|metric| plain(figure(point.pooled(&metric.name).as_ref()))),
+            );
+            row.extend(beside.then(|| plain(own(point))));
+            grid.row(row);
+        }
+        grid
+    };
     let mut text = Ink::Bold.paint("PARETO", &style)
         + &format!("  {front} of {} points are on the front\n", points.len());
-    text += &grid.render(&style);
-    if !beside {
-        text += &format!("  Settings:\n{}", below.render(&style));
+    let beside = grid_of(true);
+    match beside.fits(&style) {
+        true => text += &beside.render(&style),
+        false => {
+            text += &grid_of(false).render(&style);
+            let lines = ranked.iter().map(|(point, _)| (point.number, own(point)));
+            text += &settings_below(lines, &style);
+        }
     }
     if points.len() > PRINTED {
         text += &format!("  … and {} more points\n", points.len() - PRINTED);

@@ -20,6 +20,12 @@ pub enum JournalError {
         /// What the system said.
         error: io::Error,
     },
+    /// A pipe, a folder or a device has its name: reading it might never end.
+    #[error("{} is no regular file, so it is no journal of a sweep; move it away, or name another folder", path.display())]
+    NoFile {
+        /// The name.
+        path: PathBuf,
+    },
     /// It is of a later version.
     #[error("{} is of version {found} of the journal, and this jetlag knows version {known}: use the newer jetlag", path.display())]
     Newer {
@@ -50,6 +56,7 @@ impl JournalFile {
     /// # Errors
     /// It cannot be read, or is of a later version.
     pub fn read(path: &Path) -> Result<Journal, JournalError> {
+        regular(path)?;
         let file = File::open(path).map_err(|error| at(path, error))?;
         let journal = Journal::read(BufReader::new(file)).map_err(|error| at(path, error))?;
         known(path, journal)
@@ -61,6 +68,9 @@ impl JournalFile {
     /// It cannot be read or written, or is of a later version.
     pub fn open(path: &Path) -> Result<(JournalFile, Journal), JournalError> {
         let is_new = !path.exists();
+        if !is_new {
+            regular(path)?;
+        }
         let opened = OpenOptions::new()
             .read(true)
             .write(true)
@@ -151,6 +161,16 @@ impl JournalFile {
         })?;
         self.sets.push((id, columns));
         Ok(id)
+    }
+}
+
+fn regular(path: &Path) -> Result<(), JournalError> {
+    let facts = path.metadata().map_err(|error| at(path, error))?;
+    match facts.is_file() {
+        true => Ok(()),
+        false => Err(JournalError::NoFile {
+            path: path.to_owned(),
+        }),
     }
 }
 

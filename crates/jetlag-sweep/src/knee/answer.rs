@@ -53,7 +53,9 @@ impl Knee {
             (Some(holds), None) if holds >= high => {
                 format!("{what} at least {high}: it holds up to the end of the range")
             }
-            (Some(holds), None) => format!("{what} from {holds} (holds) to beyond {high}{close}"),
+            (Some(holds), None) => {
+                format!("{what} at least {holds} (holds); where it breaks is not known up to {high}{close}")
+            }
             (None, Some(breaks)) if breaks <= low => {
                 format!("{what} below {low}: it breaks at the begin of the range already")
             }

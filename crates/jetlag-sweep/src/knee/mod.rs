@@ -5,10 +5,12 @@
 //! interval: from the highest value that holds to the lowest that breaks.
 
 mod answer;
+mod less;
 mod search;
 mod table;
 
 pub use answer::{Knee, answer};
+pub use less::broken_by_less;
 pub use search::{Probe, Search, Step};
 pub use table::{KneeOfTable, of_table};
 
@@ -44,6 +46,11 @@ pub struct Told {
 /// A promise: whether a value of its figure keeps it.
 pub type Promise<'p> = &'p dyn Fn(f64) -> bool;
 
+/// A figure that is known of the run's own frames alone.
+fn has_no_interval(figure: &Figure) -> bool {
+    figure.value.is_some() && figure.ci95.is_none()
+}
+
 /// Judges a value by its runs.
 pub fn verdict(runs: &[Told], promises: &[Promise<'_>]) -> Verdict {
     if runs.iter().any(|run| run.failed) {
@@ -57,6 +64,10 @@ pub fn verdict(runs: &[Told], promises: &[Promise<'_>]) -> Verdict {
             .collect();
         let one = match pooled(&figures) {
             None => Verdict::Unknown,
+            // Where runs differ in whether they have a figure, the spread of those that have it tells nothing of the others.
+            Some(pooled) if pooled.runs < runs.len() && figures.iter().any(has_no_interval) => {
+                Verdict::Unclear
+            }
             Some(pooled) => match pooled.widened(CARE).map(|ends| ends.map(promise)) {
                 Some([true, true]) if promise(pooled.value) => Verdict::Holds,
                 Some([false, false]) if !promise(pooled.value) => Verdict::Breaks,

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Knee, Promise, Told, Verdict, answer, verdict};
+use super::{Knee, Promise, Told, Verdict, answer, broken_by_less, verdict};
 use crate::error::MetricError;
+use crate::figures::Figure;
 use crate::plan::Setting;
-use crate::table::{State, Table};
+use crate::table::{Row, State, Table};
 
 /// The knee of one combination of the other axes.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,15 @@ pub struct KneeOfTable {
     pub knee: Knee,
 }
 
+/// The figure of a promise in a run, or what breaks it there.
+fn judged_by(row: &Row, (name, promise): &(String, Promise<'_>)) -> Figure {
+    let own = row.figure(name);
+    match own.value {
+        Some(_) => own,
+        None => broken_by_less(name, promise, |other| row.figure(other)).unwrap_or(own),
+    }
+}
+
 /// Finds the knees along an axis. Each promise is a figure's name and whether a value keeps it.
 ///
 /// # Errors
@@ -28,12 +38,12 @@ pub fn of_table(
     promises: &[(String, Promise<'_>)],
 ) -> Result<Vec<KneeOfTable>, MetricError> {
     table.axis(axis)?;
-    for (name, _) in promises {
-        let column = table.column(name)?;
+    for promise in promises {
+        let column = table.column(&promise.0)?;
         let known = table
             .rows
             .iter()
-            .any(|row| row.figure(&column.name).value.is_some());
+            .any(|row| judged_by(row, promise).value.is_some());
         if !known && !table.rows.iter().any(|row| row.state.failure().is_some()) {
             return Err(MetricError::NoValue { metric: column.name });
         }
@@ -59,7 +69,7 @@ pub fn of_table(
             .iter()
             .filter(|row| matches!(row.state, State::Done | State::Failed(_)))
             .map(|row| Told {
-                figures: promises.iter().map(|(name, _)| row.figure(name)).collect(),
+                figures: promises.iter().map(|promise| judged_by(row, promise)).collect(),
                 failed: row.state.failure().is_some(),
             })
             .collect();

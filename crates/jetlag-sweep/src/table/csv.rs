@@ -45,6 +45,9 @@ const fn fixed(name: &'static str, kind: ValueKind) -> FixedColumn {
     FixedColumn { name, kind }
 }
 
+/// The one fixed column that a scenario's field is called like.
+const SEED: &str = "seed";
+
 /// Before the axes.
 const FIRST: [FixedColumn; 2] = [
     fixed("point", ValueKind::Count),
@@ -58,7 +61,7 @@ const THEN: [FixedColumn; 12] = [
     fixed("failed_kind", ValueKind::Text),
     fixed("failed_tenant", ValueKind::Text),
     fixed("failed_message", ValueKind::Text),
-    fixed("seed", ValueKind::Count),
+    fixed(SEED, ValueKind::Count),
     fixed("took_s", ValueKind::Real),
     fixed("file", ValueKind::Text),
     fixed("base", ValueKind::Text),
@@ -66,6 +69,11 @@ const THEN: [FixedColumn; 12] = [
     fixed("networks", ValueKind::Text),
     fixed("findings", ValueKind::Text),
 ];
+
+/// Whether an axis has the column's name, and so its values: `seed`.
+fn is_an_axis(table: &Table, name: &str) -> bool {
+    table.axes.iter().any(|axis| axis == name)
+}
 
 /// A figure's columns: whether it has an interval anywhere.
 fn figures(table: &Table) -> Vec<(&Column, bool)> {
@@ -87,7 +95,8 @@ pub fn heads(table: &Table) -> Vec<(String, ValueKind)> {
     let mut all: Vec<(String, ValueKind)> = Vec::new();
     all.extend(FIRST.map(|column| (column.name.to_owned(), column.kind)));
     all.extend(table.axes.iter().map(|axis| (axis.clone(), ValueKind::Text)));
-    all.extend(THEN.map(|column| (column.name.to_owned(), column.kind)));
+    let then = THEN.iter().filter(|column| !is_an_axis(table, column.name));
+    all.extend(then.map(|column| (column.name.to_owned(), column.kind)));
     for (column, has_interval) in figures(table) {
         let head = column.head();
         if has_interval {
@@ -128,7 +137,9 @@ fn row_cells<'t>(table: &'t Table, figures: &[(&Column, bool)], row: &'t Row) ->
         }
         (_, failure) => optional(failure.map(|failure| failure.message.as_str())),
     });
-    cells.push(row.seed.map_or(Cell::Nothing, Cell::Count));
+    if !is_an_axis(table, SEED) {
+        cells.push(row.seed.map_or(Cell::Nothing, Cell::Count));
+    }
     cells.push(real(row.took_s));
     cells.push(optional(row.file.as_deref()));
     cells.push(text(&table.base));

@@ -211,3 +211,14 @@ proptest! {
         prop_assert!(Journal::read(Cursor::new(&bytes)).unwrap().runs.is_empty());
     }
 }
+
+#[test]
+fn what_is_no_regular_file_is_not_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    for error in [
+        JournalFile::read(folder.path()).unwrap_err(),
+        JournalFile::open(folder.path()).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("is no regular file"), "{error}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Knees of known truth: a formula with noise, and a queue whose 99th percentile is known exactly.
 
 use jetlag_sweep::Figure;
-use jetlag_sweep::knee::{Knee, Promise, Search, Step, Told, Verdict, answer, verdict};
+use jetlag_sweep::knee::{Knee, Promise, Search, Step, Told, Verdict, answer, broken_by_less, verdict};
 
 /// SplitMix64, so that seeds mean the same everywhere.
 struct Random(u64);
@@ -231,4 +231,60 @@ fn an_answer_in_any_order_is_the_same() {
     let knee = answer(&judged, 9);
     assert_eq!((knee.holds_at, knee.breaks_at), (Some(20.0), Some(30.0)));
     assert_eq!((knee.unclear, knee.again), (vec![25.0], vec![40.0]));
+}
+
+/// Of a run whose queue never empties: no quantile has an interval, and the highest are withheld.
+#[test]
+fn a_full_queue_breaks_a_promise_whose_figure_is_withheld() {
+    let run = |least: f64, median: Option<Figure>| {
+        move |name: &str| match name {
+            "camera.response.min" => Figure::plain(least),
+            "camera.response.p50" => median.unwrap_or_default(),
+            _ => Figure::default(),
+        }
+    };
+    let below = |value: f64| value < 33.0;
+    let judged = |name: &str, least: f64, median| broken_by_less(name, &below, run(least, median));
+    // Not one frame of thousands was quick enough.
+    let full = judged("camera.response.p99", 9_900.0, None);
+    assert_eq!(full, Some(Figure::with(9_900.0, 9_900.0, 9_900.0)));
+    // The queue filled while it was measured: that has to come three times.
+    let filling = judged("camera.response.p99", 12.0, Some(Figure::plain(5_000.0)));
+    assert_eq!(filling, Some(Figure::plain(5_000.0)));
+    // One late frame says nothing of a median.
+    let median = judged("camera.response.p50", 40.0, None);
+    assert_eq!(median, Some(Figure::plain(40.0)));
+    let known = Figure::with(50.0, 45.0, 60.0);
+    assert_eq!(judged("camera.response.p99", 12.0, Some(known)), Some(known));
+    // Nothing is kept by less, and a promise of more is not broken so.
+    assert_eq!(judged("camera.response.p99", 5.0, Some(Figure::plain(9.0))), None);
+    let above = |value: f64| value > 33.0;
+    assert_eq!(
+        broken_by_less("camera.response.p99", &above, run(5.0, None)),
+        None
+    );
+    assert_eq!(judged("camera.miss_rate", 40.0, None), None);
+
+    let told = |figure: Option<Figure>| Told {
+        figures: vec![figure.unwrap_or_default()],
+        failed: false,
+    };
+    let promises: [Promise<'_>; 1] = [&below];
+    let of = |runs: &[Told]| verdict(runs, &promises);
+    assert_eq!(of(&[told(full)]), Verdict::Breaks);
+    assert_eq!(of(&[told(filling)]), Verdict::Unclear);
+    assert_eq!(of(&vec![told(filling); 3]), Verdict::Breaks);
+    // A run without a figure may be one of those that were quick.
+    let mixed = [told(filling), told(filling), told(filling), told(None)];
+    assert_eq!(of(&mixed), Verdict::Unclear);
+}
+
+#[test]
+fn an_end_that_is_not_known_is_not_said_to_be_beyond_the_range() {
+    let judged = [(5.0, Verdict::Holds), (400.0, Verdict::Unknown)];
+    let said = answer(&judged, 2).sentence("hz", 5.0, 400.0);
+    assert_eq!(
+        said,
+        "hz at least 5 (holds); where it breaks is not known up to 400; at 400 too few frames support the figure: raise duration"
+    );
 }

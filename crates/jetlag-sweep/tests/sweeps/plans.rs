@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use jetlag_sweep::{Axis, Choice, Order, Plan, Setting, cut, schedule};
+use jetlag_sweep::{Axis, Choice, Eta, Order, Plan, Rest, Seen, Setting, cut, schedule};
 use proptest::prelude::*;
 
 fn grid(axes: Vec<Axis>) -> Plan {
@@ -119,4 +119,34 @@ proptest! {
         let twice = format!("{}{}", a, b);
         prop_assert_ne!(of(&a, &b), of(&twice, ""));
     }
+}
+
+#[test]
+fn the_time_that_is_left_is_of_the_runs_that_are_left() {
+    let mut rest = Rest::default();
+    for stated in [10.0, 10.0, 600.0] {
+        rest.add(stated);
+    }
+    assert_eq!(
+        Eta::of(rest, &[]).shown(),
+        "at least 11 min, which is what the scenario measures"
+    );
+    // Short ones are made; each took 2 s beyond what it states.
+    let seen = Seen {
+        took_s: 12.0,
+        stated_s: 10.0,
+    };
+    for stated in [10.0, 10.0] {
+        rest.take(stated);
+    }
+    assert_eq!(Eta::of(rest, &[seen, seen]).seconds, Some(602.0));
+    // Simulated time states nothing.
+    let mut rest = Rest::default();
+    rest.add(0.0);
+    assert_eq!(Eta::of(rest, &[]).seconds, None);
+    let seen = Seen {
+        took_s: 0.5,
+        stated_s: 0.0,
+    };
+    assert_eq!(Eta::of(rest, &[seen]).seconds, Some(0.5));
 }

@@ -102,6 +102,28 @@ fn csv_and_json_have_the_same_and_csv_is_read_again() {
 }
 
 #[test]
+fn an_axis_over_the_seed_is_the_column_of_the_seed() {
+    let table = Table {
+        axes: vec!["seed".to_owned()],
+        ..table()
+    };
+    let mut csv = Vec::new();
+    write_csv(&table, &mut csv).unwrap();
+    let mut reader = csv::Reader::from_reader(csv.as_slice());
+    let heads = reader.headers().unwrap().clone();
+    assert_eq!(
+        heads.iter().filter(|head| *head == "seed").count(),
+        1,
+        "{heads:?}"
+    );
+    // The reader refuses a row that has other cells than heads.
+    assert_eq!(
+        reader.records().filter(|row| row.is_ok()).count(),
+        table.rows.len()
+    );
+}
+
+#[test]
 fn tables_that_are_none_are_sentences() {
     let head = "point,repeat,a,state,failed_kind,failed_message,findings,camera.response.p99_ms";
     for (text, said) in [
