@@ -6,7 +6,7 @@
 
 use jetlag_work::{Bound, Given, Graph, NodeWork, Options, work};
 
-use super::{BackendError, NetworkSource, Program, without_camera};
+use super::{BackendError, NetworkSource, Program, TensorSpec, without_camera};
 
 /// Looks at each network of a program, with the largest tensors that the host feeds. One whose sizes are not known is not refused.
 ///
@@ -15,6 +15,18 @@ use super::{BackendError, NetworkSource, Program, without_camera};
 #[cfg_attr(not(any(feature = "cpu", feature = "onnxruntime")), expect(dead_code))]
 pub(super) fn check(backend: &'static str, program: &Program, free: Option<u64>) -> Result<(), BackendError> {
     let Some(free) = free else { return Ok(()) };
+    let is_fed = |tensor: &TensorSpec| {
+        let elements = tensor
+            .max_shape
+            .dims()
+            .iter()
+            .map(|dim| *dim as f64)
+            .product::<f64>();
+        elements <= free as f64
+    };
+    if !program.host_tensors.iter().all(is_fed) {
+        return Ok(()); // What the host feeds is told where its memory is set aside.
+    }
     for engine in &program.engines {
         let Some(nodes) = nodes(engine, program) else {
             continue;
