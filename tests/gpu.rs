@@ -15,6 +15,7 @@ mod kit;
 mod layers;
 mod memory;
 mod nvrtc;
+mod plan_tenants;
 mod processes;
 pub(crate) mod scene;
 mod selftest;

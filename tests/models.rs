@@ -55,6 +55,48 @@ fn the_work_of_a_network_and_of_a_detector() {
     assert!(text.contains("Conv"), "{text}");
 }
 
+/// A plan does not hold its network; its manifest says which that was.
+#[test]
+fn the_work_of_a_plan_is_that_of_the_network_it_was_built_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let network = folder.path().join("camera.onnx");
+    let bytes = std::fs::read(repository().join("engines/camera.onnx")).unwrap();
+    std::fs::write(&network, &bytes).unwrap();
+    let plan = folder.path().join("camera.plan");
+    std::fs::write(&plan, "a plan").unwrap();
+    let inspect = || {
+        run(
+            &["inspect", "--work", plan.to_str().unwrap(), "--format", "json"],
+            folder.path(),
+        )
+    };
+    assert_refused(
+        &inspect(),
+        2,
+        &[
+            "does not hold the network",
+            "camera.plan.json",
+            "name its ONNX file",
+        ],
+    );
+    let manifest = serde_json::json!({
+        "schema": 1, "jetlag": "0.1.0", "options": jetlag::engine::options::BuildOptions::default(), "arguments": [],
+        "network": { "name": network, "blake3": blake3::hash(&bytes).to_hex().as_str(), "bytes": bytes.len() },
+        "builder": { "flavour": "TensorRT", "version": "10.3.0.30" },
+        "target": { "compute_capabilities": [87] },
+        "built_unix_s": 0, "build_seconds": 1.0, "plan_blake3": "00", "plan_bytes": 6, "network_layers": 3,
+        "tensors": [{ "name": "images", "mode": "input", "data_type": "float", "shape": [1, 3, 384, 640] }],
+    });
+    std::fs::write(folder.path().join("camera.plan.json"), manifest.to_string()).unwrap();
+    let output = inspect();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let wanted = json(&["inspect", "--work", "engines/camera.onnx", "--format", "json"]);
+    assert_eq!(found, wanted);
+    std::fs::write(&network, "another").unwrap();
+    assert_refused(&inspect(), 2, &["camera.onnx, which"]);
+}
+
 #[test]
 fn sizes_that_a_network_leaves_open_are_asked_for_in_one_message() {
     let encoder = ["inspect", "--work", "engines/lidar_encoder.onnx"];
@@ -64,7 +106,7 @@ fn sizes_that_a_network_leaves_open_are_asked_for_in_one_message() {
     assert_refused(
         &run(&["inspect", "--work", "README.md"], &repository()),
         2,
-        &["--work reads networks (.onnx) and detector specs (.ron)"],
+        &["--work reads networks (.onnx), plans with their manifest, and detector specs (.ron)"],
     );
     assert_refused(
         &run(

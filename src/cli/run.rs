@@ -10,7 +10,7 @@ use crate::scenario::Shapes;
 /// Arguments of `jetlag run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The scenario (RON), see docs/scenarios.md; or a network (.onnx) or a detector spec (.ron), as its only tenant.
+    /// The scenario (RON), see docs/scenarios.md; or a network (.onnx), a plan or a detector spec (.ron), as its only tenant.
     pub scenario: PathBuf,
     /// Sizes of a network's dynamic inputs, INPUT:1x3x640x640, separated by commas.
     #[arg(long, visible_alias = "shape", value_name = "SHAPES")]

@@ -22,7 +22,7 @@ use crate::detector::propose::{Proposal, propose};
 use crate::engine::graph;
 use crate::engine::manifest;
 use crate::engine::network::{self, NetworkFacts, Port};
-use crate::engine::plan::PlanFacts;
+use crate::engine::plan::{PlanFacts, is_plan};
 use crate::files;
 use crate::record::MAGIC;
 use crate::scenario::DetectorRef;
@@ -73,7 +73,7 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
         "mcap" | "db3" | "zstd" => bag::inspect(&args.file, args.format),
         "onnx" => inspect_network(args),
         "ron" => inspect_detector(&args.file, args.format),
-        kind if is_plan(kind) => inspect_plan(args),
+        _ if is_plan(&args.file) => inspect_plan(args),
         _ => Err(WrongUse(format!(
             "{}: inspect reads run files (.mcap), bags (a folder, .mcap, .db3), networks (.onnx), plans (.plan, .engine, .trt) and detector specs (.ron)",
             args.file.display()
@@ -94,11 +94,6 @@ fn is_run(path: &Path) -> bool {
         || head.windows(manifest.len()).any(|window| window == manifest)
 }
 
-/// Whether a file's ending is that of a plan.
-fn is_plan(kind: &str) -> bool {
-    ["plan", "engine", "trt"].contains(&kind)
-}
-
 /// Whether profiling was asked for in a way that makes sense.
 fn check_options(args: &InspectArgs, kind: &str) -> Result<(), WrongUse> {
     let is_network = kind == "onnx";
@@ -108,7 +103,7 @@ fn check_options(args: &InspectArgs, kind: &str) -> Result<(), WrongUse> {
             "{}: --profile and --dim are only for networks (.onnx)",
             args.file.display()
         )
-    } else if args.graph.is_some() && !is_plan(kind) {
+    } else if args.graph.is_some() && !is_plan(&args.file) {
         format!(
             "{}: --graph draws plans (.plan, .engine, .trt)",
             args.file.display()

@@ -9,6 +9,7 @@ use crate::built::NotEmbedded;
 use crate::detector::fusion::{NoFusion, fuse};
 use crate::detector::{Detector, DetectorError, network, spec};
 use crate::embedded;
+use crate::engine::plan::is_plan;
 use crate::scenario::{DetectorRef, MadeInputs, SetSpec, SourceSpec, Tenant};
 use crate::source::empty::EmptySource;
 use crate::source::recordings::Opened;
@@ -78,7 +79,7 @@ pub fn detector(reference: &DetectorRef) -> Result<Detector, NoDetector> {
 /// As [`detector`], of a tenant; `made` is what its network is fed where it has no spec.
 pub fn fed(reference: &DetectorRef, made: Option<&MadeInputs>) -> Result<Detector, NoDetector> {
     match reference {
-        DetectorRef::File(path) if made.is_some() || is_network(path) => {
+        DetectorRef::File(path) if made.is_some() || is_network(path) || is_plan(path) => {
             let made = made.cloned().unwrap_or_default();
             let bare = network::bare(NetworkSource::File(path.clone()), &made, network::stem(path));
             Ok(bare.map_err(DetectorError::from)?)

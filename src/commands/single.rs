@@ -8,7 +8,7 @@ use super::outcome::WrongUse;
 use super::words::there;
 use crate::detector::network::stem;
 use crate::detector::propose::propose;
-use crate::engine::network;
+use crate::engine::{network, plan};
 use crate::scenario::Shapes;
 use crate::shell;
 use crate::written::root_name;
@@ -21,43 +21,39 @@ use crate::written::root_name;
 pub(super) fn scenario_of(path: &Path, shapes: Option<&Shapes>) -> Result<Option<String>, WrongUse> {
     there(
         path,
-        "a scenario (.ron), a network (.onnx) or a detector spec (.ron)",
+        "a scenario (.ron), a network (.onnx), a plan (.plan, .engine, .trt) or a detector spec (.ron)",
     )?;
     let ending = path
         .extension()
         .and_then(|ending| ending.to_str())
         .unwrap_or_default();
-    if matches!(
-        ending.to_ascii_lowercase().as_str(),
-        "mcap" | "plan" | "engine" | "trt"
-    ) {
-        let (shown, typed) = (path.display(), shell::path(path));
-        let way = match ending {
-            "mcap" => format!("this is a run; its summary: jetlag report {typed}"),
-            _ => format!(
-                "a plan runs as part of a detector: name it in a scenario, backend: TensorRt(plans: [{:?}]); or look into it: jetlag inspect {typed}",
-                path.to_string_lossy()
-            ),
-        };
-        return Err(WrongUse(format!("{shown}: {way}")));
+    if ending.eq_ignore_ascii_case("mcap") {
+        return Err(WrongUse(format!(
+            "{}: this is a run; its summary: jetlag report {}",
+            path.display(),
+            shell::path(path)
+        )));
     }
     let text = || {
         path.to_str()
             .ok_or_else(|| WrongUse(format!("{} is not UTF-8; rename it", path.display())))
     };
     let (name, tenant) = (plain(&stem(path)), tenant_name(&stem(path)));
-    if opening::is_network(path) {
+    let is_plan = plan::is_plan(path);
+    if opening::is_network(path) || is_plan {
+        // A plan runs on TensorRT alone.
+        let backend = if is_plan { ", backend: TensorRt()" } else { "" };
         let shapes = shapes.map_or(String::new(), |shapes| {
             format!(", shapes: {:?}", shapes.to_string())
         });
         let network = text()?;
         return Ok(Some(format!(
-            "Scenario(name: {name:?}, tenants: [Tenant(name: {tenant:?}, detector: Network(network: {network:?}{shapes}))])"
+            "Scenario(name: {name:?}, tenants: [Tenant(name: {tenant:?}, detector: Network(network: {network:?}{shapes}){backend})])"
         )));
     }
     if let Some(shapes) = shapes {
         return Err(WrongUse(format!(
-            "--shapes {shapes}: only for a network (.onnx); in a scenario, write detector: Network(network: \"…\", shapes: \"…\")"
+            "--shapes {shapes}: only for a network (.onnx) or a plan; in a scenario, write detector: Network(network: \"…\", shapes: \"…\")"
         )));
     }
     let source = match root_name(path).as_deref() {

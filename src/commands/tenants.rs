@@ -72,6 +72,16 @@ pub enum Obstacle {
         /// What that has.
         yields: ContentKind,
     },
+    /// Its network is a plan, and its backend does not execute plans.
+    #[error(
+        "{plan} is a plan, which TensorRT alone executes, not {backend}; write `backend: TensorRt()`, or name its ONNX file"
+    )]
+    PlanElsewhere {
+        /// The plan.
+        plan: String,
+        /// What is to execute it.
+        backend: &'static str,
+    },
     /// Its detector takes sets, and is named by itself.
     #[error(transparent)]
     OnlyInFusion(opening::OnlyInFusion),
@@ -180,6 +190,7 @@ impl Obstacle {
             | Obstacle::NoCaptureTimes { .. }
             | Obstacle::NotBatched(_)
             | Obstacle::NoOutputs { .. }
+            | Obstacle::PlanElsewhere { .. }
             | Obstacle::NotLive { .. } => FailureKind::Scenario,
             Obstacle::Detector(_)
             | Obstacle::Frames(_)
@@ -286,13 +297,20 @@ pub(super) fn without_gpu(scenario: &Scenario) -> Vec<String> {
         .collect()
 }
 
+/// Whether a tenant's networks are plans already.
+fn runs_plans(tenant: &Tenant) -> bool {
+    let detector = tenant.detector.as_ref();
+    let opened = detector.and_then(|detector| opening::fed(detector, tenant.made.as_ref()).ok());
+    opened.is_some_and(|detector| networks::are_plans(&detector.program))
+}
+
 /// The networks of a tenant on TensorRT whose plans are still to be built.
 ///
 /// # Errors
 /// What keeps them from being built, in a sentence.
 pub(super) fn unbuilt(tenant: &Tenant) -> Result<Vec<String>, String> {
     match &tenant.backend {
-        BackendChoice::TensorRt { build, plans, .. } if plans.is_empty() => {
+        BackendChoice::TensorRt { build, plans, .. } if plans.is_empty() && !runs_plans(tenant) => {
             gpu::unbuilt(tenant, build).map_err(|error| error.to_string())
         }
         _ => Ok(Vec::new()),
@@ -305,6 +323,7 @@ pub(super) fn build(scenario: &Scenario, name: &str) -> Result<(), Obstacles> {
     if let Some(tenant) = named
         && let BackendChoice::TensorRt { build, plans, .. } = &tenant.backend
         && plans.is_empty()
+        && !runs_plans(tenant)
     {
         gpu::build(tenant, build)
             .map_err(|problem| Obstacles(vec![(Some(name.to_owned()), Obstacle::Gpu(problem))]))?;
@@ -317,7 +336,7 @@ pub(super) fn build(scenario: &Scenario, name: &str) -> Result<(), Obstacles> {
 pub(super) fn plans_of(scenario: &Scenario, tenant: &Tenant) -> Option<String> {
     match &tenant.backend {
         BackendChoice::TensorRt { build, plans, .. }
-            if plans.is_empty() && !build.iter().any(|word| word == "--no-cache") =>
+            if plans.is_empty() && !runs_plans(tenant) && !build.iter().any(|word| word == "--no-cache") =>
         {
             let (detector, made, gpu) = (&tenant.detector, &tenant.made, tenant.gpu.gpu);
             // It decides how much of an integrated GPU is on, for which a plan is built.
@@ -443,7 +462,7 @@ fn one(
     times.detector = watch.lap();
     let networks = networks::hashed(program).map_err(|e| obstacles.push(e)).ok();
     if let Some(detector) = detector.as_ref().filter(|_| executes && obstacles.is_empty()) {
-        networks::checked(detector).map_err(|obstacle| vec![obstacle])?;
+        networks::checked(detector, &tenant.backend).map_err(|obstacle| vec![obstacle])?;
     }
     times.networks = watch.lap();
     let mut over_plans = None;

@@ -14,6 +14,8 @@ use crate::backend::{NetworkSource, without_camera};
 use crate::cli::{CountedAs, Format, InspectArgs, OptimiserArg, WorkRules};
 use crate::detector::Detector;
 use crate::detector::network::facts_of;
+use crate::engine::plan::is_plan;
+use crate::engine::{manifest, network};
 use crate::scenario::DetectorRef;
 
 /// Columns of a table where nothing is known of the terminal.
@@ -30,17 +32,52 @@ pub(super) fn inspect(args: &InspectArgs, kind: &str) -> anyhow::Result<Outcome>
             one(args, &graph, &given(&args.dims, &args.shapes)?)
         }
         "ron" => detector(args),
-        "plan" | "engine" | "trt" => Err(WrongUse(format!(
-            "{}: a plan does not hold the network that it was built of; name its ONNX file",
-            args.file.display()
-        ))
-        .into()),
+        _ if is_plan(&args.file) => plan(args),
         _ => Err(WrongUse(format!(
-            "{}: --work reads networks (.onnx) and detector specs (.ron)",
+            "{}: --work reads networks (.onnx), plans with their manifest, and detector specs (.ron)",
             args.file.display()
         ))
         .into()),
     }
+}
+
+/// The work of the network that a plan was built of, where that is still there: a plan does not hold it.
+fn plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
+    let shown = args.file.display();
+    let manifest = manifest::read(&args.file).map_err(|error| {
+        WrongUse(format!(
+            "{shown}: a plan does not hold the network that it was built of, and {error}; name its ONNX file"
+        ))
+    })?;
+    let file = Path::new(&manifest.network.name);
+    let refuse = |found: &str| {
+        WrongUse(format!(
+            "{shown}: a plan does not hold the network that it was built of; that was {}, which {found}; name its ONNX file",
+            file.display()
+        ))
+    };
+    if !file.is_file() {
+        return Err(refuse("is not here").into());
+    }
+    let (hash, _) = network::identity(file).map_err(|error| refuse(&format!("cannot be read ({error})")))?;
+    if hash != manifest.network.blake3 {
+        return Err(refuse("is another file now").into());
+    }
+    let graph = Graph::open(file).map_err(WrongUse::because)?;
+    let mut sizes = given(&args.dims, &args.shapes)?;
+    for tensor in manifest.tensors.iter().filter(|tensor| tensor.mode == "input") {
+        let dims: Option<Vec<u64>> = tensor.shape.iter().map(|dim| u64::try_from(*dim).ok()).collect();
+        if let Some(dims) = dims {
+            sizes.shapes.entry(tensor.name.clone()).or_insert(dims);
+        }
+    }
+    if args.format == Format::Text {
+        print(&format!(
+            "the network {} that {shown} was built of\n\n",
+            file.display()
+        ))?;
+    }
+    one(args, &graph, &sizes)
 }
 
 /// Sizes as `--dim` and `--shape` give them.

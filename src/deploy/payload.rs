@@ -15,7 +15,7 @@ pub use sweep::{SweepPayload, is_found_there};
 use super::DeployError;
 use crate::backend::NetworkSource;
 use crate::detector::spec;
-use crate::engine::network;
+use crate::engine::{manifest, network, plan};
 use crate::files;
 use crate::scenario::{BackendChoice, DetectorRef, Fill, MadeInputs, Scenario, SourceSpec, Tenant};
 use crate::source::{SourceError, recordings};
@@ -352,6 +352,11 @@ impl Payload {
             .unwrap_or_default()
         {
             self.file(&network.with_file_name(name))?;
+        }
+        // Of a plan, what it was built for and what it takes.
+        let manifest = manifest::path_of(network);
+        if plan::is_plan(network) && manifest.is_file() {
+            self.file(&manifest)?;
         }
         self.file(network)
     }

@@ -13,8 +13,11 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::{Carry, Detection, Detector, DetectorError, Postprocess, Preprocess};
+#[cfg(feature = "gpu")]
+use crate::backend::tensorrt::inspect;
 use crate::backend::{NetworkSource, Program, Step, TensorSpec};
 use crate::engine::network::{self, NetworkError, NetworkFacts, NoFacts, Port};
+use crate::engine::{manifest, plan};
 use crate::nearest::nearest;
 use crate::scenario::{Fill, MadeInputs, made};
 use crate::shell;
@@ -30,7 +33,7 @@ const FIELDS: &[&str] = &["name", "network", "shapes", "fill", "record_outputs"]
 pub struct NetworkSpec {
     /// Shown in results; the spec's own name where it is left out.
     pub name: Option<String>,
-    /// The ONNX file, from the spec's folder.
+    /// The ONNX file or plan, from the spec's folder.
     pub network: String,
     /// What it is fed.
     pub made: MadeInputs,
@@ -49,6 +52,14 @@ pub enum NoInputs {
         network: String,
         /// What is wrong with it.
         error: NoFacts,
+    },
+    /// It is a plan, and nobody says what it takes.
+    #[error("{}: {problem}", path.display())]
+    Plan {
+        /// The plan.
+        path: PathBuf,
+        /// Why.
+        problem: String,
     },
     /// Its inputs cannot be made.
     #[error("{network}: {}", .problems.join("; "))]
@@ -77,7 +88,7 @@ impl NetworkSpec {
     /// What must hold of the names.
     pub(crate) fn check(&self, rules: &mut Rules<'_>) {
         let is_named = !self.network.trim().is_empty();
-        rules.require(is_named, "network", "empty", "an ONNX file");
+        rules.require(is_named, "network", "empty", "an ONNX file or a plan");
     }
 
     /// The detector of a spec that keeps the rules.
@@ -154,12 +165,33 @@ pub fn bare(network: NetworkSource, made: &MadeInputs, name: String) -> Result<D
     })
 }
 
-/// What a network's file says.
+/// A plan's inputs and outputs: as its manifest has them, or else TensorRT, which loads it.
+fn of_plan(path: &Path) -> Result<NetworkFacts, NoInputs> {
+    let problem = match manifest::read(path) {
+        Ok(manifest) => return Ok(plan::of_manifest(&manifest)),
+        #[cfg(feature = "gpu")]
+        Err(manifest::ManifestError::Absent { .. }) => match inspect::of_file(path) {
+            Ok(facts) => return Ok(facts.as_network()),
+            Err(problem) => format!(
+                "what it takes is in no manifest ({}), and TensorRT cannot tell it: {problem}",
+                manifest::path_of(path).display()
+            ),
+        },
+        Err(error) => error.to_string(),
+    };
+    Err(NoInputs::Plan {
+        path: path.to_owned(),
+        problem,
+    })
+}
+
+/// What a network's file says, or a plan's.
 ///
 /// # Errors
 /// It cannot be read, or is no network.
 pub fn facts_of(network: &NetworkSource) -> Result<NetworkFacts, NoInputs> {
     match network {
+        NetworkSource::File(path) if plan::is_plan(path) => of_plan(path),
         NetworkSource::File(path) => Ok(network::read(path)?),
         NetworkSource::Embedded { name, bytes } => {
             network::facts(bytes).map_err(|error| NoInputs::NotANetwork {

@@ -152,7 +152,7 @@ impl Grid {
         table.set_content_arrangement(ContentArrangement::Dynamic);
         table.set_width(u16::try_from(room).unwrap_or(u16::MAX));
         if Grid::whole(&self.widths()) > room {
-            self.keep_numbers_whole(&mut table);
+            self.keep_words_whole(&mut table);
         }
         if style.colour {
             table.enforce_styling();
@@ -167,15 +167,18 @@ impl Grid {
         text
     }
 
-    /// A number that is broken in two reads as two.
-    fn keep_numbers_whole(&self, table: &mut Table) {
+    /// A number that is broken in two reads as two: lines are broken between words.
+    fn keep_words_whole(&self, table: &mut Table) {
         let last = self.columns.len().saturating_sub(1);
-        let numbers = self.columns.iter().enumerate();
-        for (index, _) in numbers.filter(|(_, (_, align, _))| *align == Align::Right) {
+        for (index, (name, ..)) in self.columns.iter().enumerate() {
             let cells = self.rows.iter().filter_map(|row| row.get(index));
-            let widest = cells.map(|(text, _)| text.chars().count()).max().unwrap_or(0);
+            let texts = cells.map(|(text, _)| text.as_str());
+            let words = texts
+                .chain(self.header.then_some(&**name))
+                .flat_map(str::split_whitespace);
+            let widest = words.map(|word| word.chars().count()).max().unwrap_or(0);
             if let Some(column) = table.column_mut(index)
-                && widest <= LONGEST_NUMBER
+                && widest <= LONGEST_WORD
             {
                 let gap = if index == last { 0 } else { GAP };
                 let width = Width::Fixed(widest as u16 + gap);
@@ -227,8 +230,8 @@ impl Grid {
 }
 
 const INDENT: &str = "  ";
-/// Characters of a right-aligned cell beyond which it is no number: one with its interval is shorter.
-const LONGEST_NUMBER: usize = 32;
+/// Characters beyond which a word may be broken: numbers with their units and intervals are shorter.
+const LONGEST_WORD: usize = 24;
 /// Width of the gap between two columns.
 const GAP: u16 = 2;
 
@@ -261,7 +264,10 @@ mod tests {
         assert!(grid(2).fits(&style));
         assert!(!grid(4).fits(&style));
         let text = grid(4).render(&style);
-        assert_eq!(text.matches("12.345 (11.987–12.678)").count(), 4, "{text}");
+        for whole in ["12.345", "(11.987–12.678)", "standing"] {
+            let wanted = if whole == "standing" { 1 } else { 4 };
+            assert_eq!(text.matches(whole).count(), wanted, "{text}");
+        }
     }
 
     #[test]

@@ -104,6 +104,19 @@ pub(crate) fn load_model(network: &NetworkSource) -> Result<Model, BackendError>
         })
 }
 
+/// Refuses a network whose own numbers ask for too much.
+fn of_its_constants(network: &NetworkSource) -> Result<(), BackendError> {
+    let told = network.check().ok().and_then(|()| read(network));
+    match told.as_ref().and_then(sizes::too_large) {
+        None => Ok(()),
+        Some(problem) => Err(BackendError::Load {
+            network: network.to_string(),
+            backend: NAME,
+            problem,
+        }),
+    }
+}
+
 fn load(network: &NetworkSource) -> Result<Model, String> {
     network.check().map_err(|error| error.to_string())?;
     let mut options = ModelOptions::with_all_ops();
@@ -308,7 +321,11 @@ impl Backend for CpuBackend {
     }
 
     fn open(&self, program: &Program, slots: usize) -> Result<Opened, BackendError> {
-        fits::check(NAME, program, free_memory::available())?;
+        if let Err(error) = fits::check(NAME, program, free_memory::available()) {
+            // A size that stands in the file is no matter of memory, and is told as such.
+            program.engines.iter().try_for_each(of_its_constants)?;
+            return Err(error);
+        }
         let host: Vec<TensorSpec> = program.host_tensors.iter().map(as_taken).collect();
         let mut names: Vec<(String, ElementType)> =
             host.iter().map(|t| (t.name.clone(), t.element)).collect();

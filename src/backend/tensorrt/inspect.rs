@@ -10,6 +10,7 @@ use super::build::type_name;
 use crate::engine::manifest::PlanManifest;
 use crate::engine::options::ShapeRange;
 use crate::engine::plan::{PlanFacts, PlanPort};
+use crate::files;
 
 /// What a plan needs besides itself.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +50,19 @@ pub(super) fn plugins_here(library: Library, file: &Path) -> PathBuf {
             .filter(|beside| beside.exists())
             .unwrap_or_else(|| file.to_owned()),
     }
+}
+
+/// The same of a file without a manifest, by the library that is here.
+///
+/// # Errors
+/// No library, no such file, or one that the library cannot load here: a sentence.
+pub fn of_file(plan: &Path) -> Result<PlanFacts, String> {
+    let library = super::find(None).map_err(|error| error.to_string())?;
+    let bytes = files::read(plan, files::NETWORK).map_err(|error| format!("it cannot be read: {error}"))?;
+    inspect(library, &bytes, &Needs::default()).map_err(|error| match crate::gpu::first() {
+        Ok(_) => error.to_string(),
+        Err(missing) => format!("{missing}; {error}"),
+    })
 }
 
 /// Loads a plan and asks it everything.

@@ -151,3 +151,28 @@ fn folder_of(path: &Path) -> &Path {
 fn is_on_an_axis(point: &Point) -> bool {
     point.places.iter().filter(|place| **place > 0).count() <= 1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_names_its_point_where_it_names_no_setting_of_it() {
+        let point = Point {
+            settings: vec![Setting::new("duration", "1s"), Setting::new("warmup", "2s")],
+            places: vec![0, 0],
+        };
+        let named = "--set duration=1s: too short";
+        assert_eq!(of_point(named, &point), named);
+        let told = of_point("`expect` has no figure that is measured", &point);
+        assert!(
+            told.contains("(at duration=1s") && told.contains("warmup=2s"),
+            "{told}"
+        );
+        let base = Point {
+            settings: Vec::new(),
+            places: Vec::new(),
+        };
+        assert_eq!(of_point("no tenant", &base), "no tenant");
+    }
+}

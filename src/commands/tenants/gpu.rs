@@ -12,6 +12,7 @@ use crate::backend::tensorrt::{self, TensorRtBackend, WrongPlans, over_plans};
 use crate::backend::{Backend, Program};
 use crate::cli::PlanArgs;
 use crate::commands::build::{self, Input};
+use crate::commands::tenants::networks::are_plans;
 use crate::gpu::{self, Calibration, Gpu, GpuError};
 #[cfg(feature = "trace")]
 use crate::gpu::{DeviceMemory, Stream};
@@ -36,6 +37,9 @@ pub enum NotUsable {
     /// Nothing to build or load.
     #[error("a tenant on TensorRT needs a detector")]
     NoDetector,
+    /// Plans are given, and the networks are plans.
+    #[error("the tenant's network is a plan by itself; leave `plans` out")]
+    PlansOfPlans,
     /// What the scenario says after `build:`.
     #[error("`build: \"{words}\"`: {problem} (options of `jetlag build`, see `jetlag build --help`)")]
     Words {
@@ -73,9 +77,10 @@ impl NotUsable {
                 GpuError::OutOfMemory { .. } | GpuError::NoRoomForContext | GpuError::PinnedFull { .. },
             ) => FailureKind::OutOfMemory,
             NotUsable::Device(_) | NotUsable::NotOpened(_) | NotUsable::Library(_) => FailureKind::Device,
-            NotUsable::NoDetector | NotUsable::Words { .. } | NotUsable::OtherGpu { .. } => {
-                FailureKind::Scenario
-            }
+            NotUsable::NoDetector
+            | NotUsable::PlansOfPlans
+            | NotUsable::Words { .. }
+            | NotUsable::OtherGpu { .. } => FailureKind::Scenario,
             NotUsable::Build(_) => FailureKind::Build,
             NotUsable::Plans(_) => FailureKind::Load,
         }
@@ -249,7 +254,12 @@ pub(super) fn tensorrt(
     let (input, args) = to_build(tenant, words)?;
     let library = tensorrt::find(args.tensorrt.as_deref())?;
     let networks = program.engines.clone();
-    let program = if plans.is_empty() {
+    let program = if are_plans(program) {
+        if !plans.is_empty() {
+            return Err(NotUsable::PlansOfPlans);
+        }
+        program.clone()
+    } else if plans.is_empty() {
         let built = build::plans(&input, &args).map_err(NotUsable::Build)?;
         let built: Vec<_> = built.into_iter().map(|plan| plan.path).collect();
         over_plans(program, &built)?

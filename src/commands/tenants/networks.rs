@@ -4,12 +4,24 @@ use super::Obstacle;
 use crate::backend::{NetworkSource, Program};
 use crate::commands::recorded_work;
 use crate::detector::Detector;
+use crate::engine::plan;
 use crate::files;
 use crate::record::NetworkManifest;
+use crate::scenario::BackendChoice;
 use crate::source::ContentKind;
 
 /// Refuses what no backend can execute, before one is asked: a bare network that contradicts itself or the shapes that it was given.
-pub(super) fn checked(detector: &Detector) -> Result<(), Obstacle> {
+/// A plan on a backend other than TensorRT, too.
+pub(super) fn checked(detector: &Detector, backend: &BackendChoice) -> Result<(), Obstacle> {
+    let executes_plans = matches!(backend, BackendChoice::TensorRt { .. }) || !backend.executes();
+    if let Some(plan) = detector.program.engines.iter().find(|engine| is_plan(engine))
+        && !executes_plans
+    {
+        return Err(Obstacle::PlanElsewhere {
+            plan: plan.to_string(),
+            backend: backend.name(),
+        });
+    }
     if detector.input != ContentKind::Empty {
         return Ok(());
     }
@@ -19,6 +31,15 @@ pub(super) fn checked(detector: &Detector) -> Result<(), Obstacle> {
         }
     }
     Ok(())
+}
+
+fn is_plan(engine: &NetworkSource) -> bool {
+    matches!(engine, NetworkSource::File(path) if plan::is_plan(path))
+}
+
+/// Whether a program is of plans, which need not be built.
+pub(super) fn are_plans(program: &Program) -> bool {
+    !program.engines.is_empty() && program.engines.iter().all(is_plan)
 }
 
 /// Each network with the hash of its file.

@@ -8,6 +8,9 @@ use super::One;
 use crate::nearest::nearest;
 use crate::written::{Place, ProblemKind, Read, Reader, Spot, root_name, shown};
 
+/// What names a network or a plan, which runs on made inputs, and no spec.
+const BARE: [&str; 4] = [".onnx", ".plan", ".engine", ".trt"];
+
 /// A tenant's detector, and what it is fed where it is a bare network.
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
@@ -63,7 +66,8 @@ impl One<'_> {
             }
             DetectorFile::Fusion(file) => return Chosen::of(self.fusion(file, r)),
         };
-        if name.ends_with(".onnx") && !name.starts_with("builtin:") {
+        let is_bare = BARE.iter().any(|ending| name.ends_with(ending));
+        if is_bare && !name.starts_with("builtin:") {
             return self.network(name, &spot.place, MadeInputs::default(), r);
         }
         Chosen::of(self.named(name, &spot.place, "detector", r))
