@@ -125,16 +125,16 @@ pub struct PredictFit {
 pub struct PredictEval {
     /// A sweep's folder; or one with tables of layers and of measurements, laid out as docs/predict.md says.
     pub data: PathBuf,
-    /// Which rows are fitted and which are scored.
-    #[arg(long, value_enum, default_value_t)]
-    pub protocol: PredictProtocol,
+    /// Which rows are fitted and which are scored [default: same-network].
+    #[arg(long, value_enum, conflicts_with = "fit")]
+    pub protocol: Option<PredictProtocol>,
     /// With --protocol leave-modes-out: how many power modes are fitted, 2 or more, drawn by --seed [default: 50].
     #[arg(long, value_name = "N")]
     pub modes: Option<usize>,
     /// How networks are described.
     #[arg(long, value_enum, default_value_t)]
     pub features: Features,
-    /// Fit on all rows of this folder, and score those of the other.
+    /// Fit on all rows of this folder, and score those of the other: no protocol, and not the same data.
     #[arg(long, value_name = "DIR")]
     pub fit: Option<PathBuf>,
     /// Rows of this stage alone.

@@ -64,7 +64,8 @@ fn measured(folder: &Path, only: &[String]) -> anyhow::Result<Dataset> {
 }
 
 fn evaluate(args: &PredictEval) -> anyhow::Result<Outcome> {
-    let is_of_modes = args.protocol == PredictProtocol::LeaveModesOut && args.fit.is_none();
+    let protocol = args.protocol.unwrap_or_default();
+    let is_of_modes = protocol == PredictProtocol::LeaveModesOut && args.fit.is_none();
     if let (Some(modes), false) = (args.modes, is_of_modes) {
         return Err(WrongUse(format!(
             "--modes {modes} is of --protocol leave-modes-out, without --fit; leave it out, or choose that protocol"
@@ -84,7 +85,7 @@ fn evaluate(args: &PredictEval) -> anyhow::Result<Outcome> {
             seed: args.seed,
             ..FitOptions::default()
         },
-        protocol: match args.protocol {
+        protocol: match protocol {
             PredictProtocol::SameNetwork => Protocol::SameNetwork,
             PredictProtocol::Pooled => Protocol::Pooled,
             PredictProtocol::LeaveOneNetworkOut => Protocol::LeaveOneNetworkOut,

@@ -148,6 +148,14 @@ fn a_sweep_over_power_modes_answers_for_one_that_was_not_measured() {
             &["--modes 2 is of --protocol leave-modes-out, without --fit"],
         );
     }
+    let unlike = ["--fit", "s", "--protocol", "pooled"];
+    for (other, said) in [
+        (&unlike[..], "cannot be used with"),
+        (&unlike[..2], "the data to score are the same"),
+    ] {
+        let all = [&["predict", "eval", "s"], other].concat();
+        assert_refused(&run(&all, folder), 2, &[said, "--fit"]);
+    }
     refused(
         &["--clocks", "gpu=816"],
         &["write gpu=612,emc=2133,cpu=1190.4,cores=4"],

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::size;
+
 /// Why a folder of measurements cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
@@ -227,6 +229,15 @@ pub enum PredictError {
         /// The value.
         value: f64,
     },
+    /// Rows that were fitted would be scored.
+    #[error(
+        "the data to fit on and the data to score are the same (hash {hash}), so every scored row would have been fitted: give other \
+         data, or leave --fit out and choose a --protocol"
+    )]
+    EqualData {
+        /// BLAKE3 of both.
+        hash: String,
+    },
     /// One network cannot be predicted from others.
     #[error(
         "{what}: leaving a network out takes at least two, and the only one with usable rows is {network:?}"
@@ -281,7 +292,7 @@ pub enum PredictError {
         /// The first target.
         target: String,
         /// Why it is not known.
-        why: ModeUnknown,
+        why: Box<Unknown>,
     },
     /// An option outside of its range.
     #[error("{option} is {found}; expected {wanted}")]
@@ -298,10 +309,10 @@ pub enum PredictError {
     Layer(#[from] LayerError),
 }
 
-/// Why rows say nothing of a power mode.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+/// Why rows say nothing of a power mode, or of a network's size.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
-pub enum ModeUnknown {
+pub enum Unknown {
     /// They are all of another one.
     #[error(
         "its rows are all of one power mode ({fitted}) and tell nothing of another one: measure it in several modes, and fit again"
@@ -322,6 +333,42 @@ pub enum ModeUnknown {
     Features {
         /// In the data.
         modes: usize,
+    },
+    /// The network is larger than all that were fitted, and the board's memory ended the rows.
+    #[error(
+        "{what} is {} and at most {} in the data, whose rows end where the board does, at {board_mib:.0} MiB; it is at least \
+         {at_least_mib:.0} MiB, by what is alive at once (4 bytes a value) or by the largest batch within the data",
+        size(*found, unit), size(*most, unit)
+    )]
+    BeyondBoard {
+        /// Which size.
+        what: String,
+        /// Its unit; empty for counts.
+        unit: String,
+        /// Here.
+        found: f64,
+        /// Greatest in the data.
+        most: f64,
+        /// The most that any row had, MiB.
+        board_mib: f64,
+        /// A lower bound of the peak, MiB.
+        at_least_mib: f64,
+    },
+    /// The network is larger than all that were fitted, and trees alone say no more than they have seen.
+    #[error(
+        "{what} is {} and at most {} in the data, and the features of perf4sight have trees alone, which say nothing larger than they \
+         have seen: fit with --features jetlag, or measure larger ones",
+        size(*found, unit), size(*most, unit)
+    )]
+    Trees {
+        /// Which size.
+        what: String,
+        /// Its unit; empty for counts.
+        unit: String,
+        /// Here.
+        found: f64,
+        /// Greatest in the data.
+        most: f64,
     },
 }
 

@@ -141,7 +141,7 @@ pub struct Evaluation {
 /// Fits and scores a folder by a protocol; with `fit`, a model of all rows of that folder scores all rows of `data`.
 ///
 /// # Errors
-/// An option outside of its range, nothing to score, one network where one is left out, a split that leaves nothing; and those
+/// Equal data to fit on and to score, an option outside of its range, nothing to score, one network where one is left out, a split that leaves nothing; and those
 /// of fitting.
 pub fn eval(
     data: &Dataset,
@@ -149,6 +149,11 @@ pub fn eval(
     options: &EvalOptions,
 ) -> Result<Evaluation, PredictError> {
     options.fit.check()?;
+    if let Some(fit) = fit.filter(|fit| fit.hash == data.hash) {
+        return Err(PredictError::EqualData {
+            hash: fit.hash.clone(),
+        });
+    }
     if fit.is_none() && options.protocol == Protocol::LeaveModesOut && options.modes < 2 {
         return Err(PredictError::Option {
             option: "modes",

@@ -76,7 +76,7 @@ pub mod text;
 pub mod trees;
 
 pub use dataset::{Dataset, Target};
-pub use error::{DataError, LayerError, ModeUnknown, ModelError, PredictError};
+pub use error::{DataError, LayerError, ModelError, PredictError, Unknown};
 pub use eval::{Coverage, EvalOptions, Evaluation, Mean, Protocol, Score, eval};
 pub use features::{Device, FeatureSet, Mode, Stage};
 pub use jetlag_record::ModeClocks;

@@ -7,6 +7,7 @@ mod fit;
 mod interval;
 mod member;
 mod modes;
+mod room;
 mod unlike;
 
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::dataset::{Dataset, STALL_RULE, Stall, Target, Undescribed};
 use crate::eval::{Evaluation, Protocol};
 use crate::features::FeatureSet;
-use crate::model::{Answer, Kin, Model, Verdict};
+use crate::model::{Answer, Kin, Model, Prediction, Reason, Verdict};
 
 /// A table of errors, and what was left out.
 pub fn evaluation(evaluation: &Evaluation) -> String {
@@ -243,7 +243,8 @@ pub fn answer(answer: &Answer) -> String {
         line(
             &mut text,
             format_args!(
-                "  {word}: {} MiB of {} MiB",
+                "  {word}: {}{} MiB of {} MiB",
+                if fits.is_least { "at least " } else { "" },
                 figure(fits.demand_mib),
                 figure(fits.limit_mib)
             ),
@@ -296,6 +297,18 @@ pub fn answer(answer: &Answer) -> String {
             format_args!("  This power mode was not measured: values follow from its clocks."),
         );
     }
+    let is_extrapolated = |said: &Prediction| {
+        let beyond = |reason: &Reason| matches!(reason, Reason::Beyond { .. });
+        said.unlike.iter().any(beyond)
+    };
+    if answer.predictions.iter().any(is_extrapolated) {
+        line(
+            &mut text,
+            format_args!(
+                "  Extrapolated beyond the data: intervals tell how far off rows within them were, and may be too narrow here."
+            ),
+        );
+    }
     for reason in reasons {
         line(&mut text, format_args!("  - {reason}"));
     }
@@ -308,6 +321,23 @@ fn name(target: Target) -> &'static str {
         Target::Energy => "energy a frame",
         Target::Power => "mean power",
         Target::Latency => "latency",
+    }
+}
+
+/// Counts have no unit, and no decimals.
+pub(crate) fn number(value: f64, unit: &str) -> String {
+    match unit {
+        "" => format!("{value:.0}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// A size in a sentence, with its unit.
+pub(crate) fn size(value: f64, unit: &str) -> String {
+    let number = number(value, unit);
+    match unit {
+        "" => number,
+        _ => format!("{number} {unit}"),
     }
 }
 

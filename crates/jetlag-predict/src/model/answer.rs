@@ -6,6 +6,7 @@ use super::cross::joined;
 use super::interval::{Interval, Withheld};
 use super::member::{Example, Opinion};
 use super::modes::Unanswered;
+use super::room::bounds;
 use super::unlike::{Kin, Reason};
 use super::{Model, TargetModel};
 use crate::base::Across;
@@ -69,6 +70,8 @@ pub struct Fits {
     pub limit_mib: f64,
     /// What is wanted, MiB.
     pub demand_mib: f64,
+    /// Whether that is a lower bound: the peak itself is withheld.
+    pub is_least: bool,
     /// Whether that is enough.
     pub verdict: Verdict,
 }
@@ -95,7 +98,7 @@ pub struct Answer {
     pub stage: Stage,
     /// One for each target that the model knows at this stage and in this power mode.
     pub predictions: Vec<Prediction>,
-    /// Targets that it knows at this stage, and not in this power mode.
+    /// Targets that it knows at this stage, and not in this power mode or not of a network of this size.
     pub withheld: Vec<Unanswered>,
     /// Whether it has room; None where neither a limit nor memory is known.
     pub fits: Option<Fits>,
@@ -175,7 +178,12 @@ impl Model {
         };
         let only_weights = first.only_weights && !question.table.has_only_weights();
         let weighted = question.table.with_weights();
+        let room = models
+            .iter()
+            .copied()
+            .find(|model| model.target == Target::Memory);
         let (mut predictions, mut withheld) = (Vec::with_capacity(models.len()), Vec::new());
+        let mut unsaid = Vec::new();
         for model in models {
             // Rows of one target may tell of the mode, and those of another one not.
             if let Some(clocks) = device.clocks() {
@@ -192,10 +200,10 @@ impl Model {
                 false => None,
             };
             let table = reduced.as_ref().unwrap_or(question.table);
-            let terms = TermsOfOne::of(table).at(question.batch);
+            let of_one = TermsOfOne::of(table);
             let example = Example {
                 table,
-                terms,
+                terms: of_one.at(question.batch),
                 device,
                 batch: question.batch,
                 stage: question.stage,
@@ -208,36 +216,36 @@ impl Model {
                     "a board in a power mode whose clocks are known, since the model was fitted across modes",
                 ));
             }
-            predictions.extend(model.predict(&[&example], self.facts.level)?);
+            for said in model.predict(&[&example], self.facts.level)? {
+                match model.unsaid(&said, &example, &of_one, self.facts.level)? {
+                    Some(why) => unsaid.push(Unanswered {
+                        target: said.target,
+                        why,
+                    }),
+                    None => predictions.push(said),
+                }
+            }
         }
-        if let ([], [first, ..]) = (predictions.as_slice(), withheld.as_slice()) {
+        if let (true, [first, ..]) = (predictions.is_empty() && unsaid.is_empty(), withheld.as_slice()) {
             return Err(PredictError::Mode {
                 found: device.name.clone(),
                 target: first.target.to_string(),
-                why: first.why.clone(),
+                why: Box::new(first.why.clone()),
             });
         }
+        // Only now: what is known of no size is no reason to refuse the question.
+        withheld.extend(unsaid);
         let find = |target| {
             predictions
                 .iter()
                 .find(|said: &&Prediction| said.target == target)
         };
-        let fits = find(Target::Memory).and_then(|memory| {
-            let ceiling = || {
-                self.targets
-                    .iter()
-                    .find(|model| (model.stage, model.target) == (question.stage, Target::Memory))
+        let fits = room.and_then(|model| {
+            let unknown = || {
+                let own = withheld.iter().find(|none| none.target == Target::Memory)?;
+                Some(Err(&own.why))
             };
-            let is_fitted = self.facts.devices.iter().any(|known| known.name == device.name);
-            let seen = || is_fitted.then(|| ceiling()?.ceiling()).flatten();
-            let limit_mib = device.memory_mib.or_else(seen)?;
-            let (low, high) = bounds(memory, memory.demand);
-            let verdict = verdict(low, high, limit_mib);
-            Some(Fits {
-                limit_mib,
-                demand_mib: memory.demand,
-                verdict,
-            })
+            self.room(model, device, find(Target::Memory).map(Ok).or_else(unknown)?)
         });
         let late = find(Target::Latency)
             .zip(question.deadline_ms)
@@ -263,17 +271,7 @@ impl Model {
     }
 }
 
-/// The interval's bounds, moved to the demand; without one, nothing is sure.
-fn bounds(said: &Prediction, demand: f64) -> (f64, f64) {
-    said.interval.map_or((0.0, f64::INFINITY), |interval| {
-        (
-            interval.low / said.value * demand,
-            interval.high / said.value * demand,
-        )
-    })
-}
-
-fn verdict(low: f64, high: f64, limit: f64) -> Verdict {
+pub(super) fn verdict(low: f64, high: f64, limit: f64) -> Verdict {
     match (high <= limit, low > limit) {
         (true, _) => Verdict::Yes,
         (_, true) => Verdict::No,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::unlike::Reason;
 use crate::base::Across;
 use crate::dataset::Target;
-use crate::error::ModeUnknown;
+use crate::error::Unknown;
 use crate::features::{CLOCK_NAMES, Device, FeatureSet, numbers};
 use crate::random::Random;
 
@@ -19,7 +19,7 @@ pub struct Unanswered {
     /// The target.
     pub target: Target,
     /// Why not, and what it would need.
-    pub why: ModeUnknown,
+    pub why: Unknown,
 }
 
 /// The modes of fitted rows.
@@ -53,18 +53,13 @@ impl Modes {
     }
 
     /// Why such a model says nothing of these clocks, if it does not; `is_only` where all fitted boards have them.
-    pub(super) fn unknown(
-        &self,
-        features: FeatureSet,
-        clocks: ModeClocks,
-        is_only: bool,
-    ) -> Option<ModeUnknown> {
+    pub(super) fn unknown(&self, features: FeatureSet, clocks: ModeClocks, is_only: bool) -> Option<Unknown> {
         match (self.0.as_slice(), self.across(features)) {
-            ([], _) if !is_only => Some(ModeUnknown::NotTold),
-            ([fitted], _) if *fitted != clocks => Some(ModeUnknown::OneMode {
+            ([], _) if !is_only => Some(Unknown::NotTold),
+            ([fitted], _) if *fitted != clocks => Some(Unknown::OneMode {
                 fitted: fitted.to_string(),
             }),
-            ([_, _, ..], Across::Boards) => Some(ModeUnknown::Features { modes: self.0.len() }),
+            ([_, _, ..], Across::Boards) => Some(Unknown::Features { modes: self.0.len() }),
             _ => None,
         }
     }

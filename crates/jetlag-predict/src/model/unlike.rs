@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::features::{Term, Terms};
+use crate::text::{number, size};
 
 /// Numbers that say what kind of network it is.
 const WIDTH: usize = 7;
@@ -78,22 +79,6 @@ impl Reason {
             least,
             most,
         }
-    }
-}
-
-/// Counts have no unit, and no decimals.
-fn number(value: f64, unit: &str) -> String {
-    match unit {
-        "" => format!("{value:.0}"),
-        _ => format!("{value:.3}"),
-    }
-}
-
-fn size(value: f64, unit: &str) -> String {
-    let number = number(value, unit);
-    match unit {
-        "" => number,
-        _ => format!("{number} {unit}"),
     }
 }
 
@@ -249,6 +234,14 @@ impl Known {
             .all(|(place, kind)| *place < self.networks.len() && kind.iter().all(|x| x.is_finite()));
         let scales = self.scale.iter().all(|x| x.is_finite() && *x > 0.0);
         !self.variants.is_empty() && places && scales && self.within.is_finite()
+    }
+
+    /// The first size that is far larger than in all rows.
+    pub(super) fn larger(&self, terms: &Terms) -> Option<Reason> {
+        let mut sizes = sizes(terms).into_iter().zip(self.ranges).zip(SIZES);
+        sizes.find_map(|((found, range), (what, unit))| {
+            (found > BEYOND * range[1]).then(|| Reason::beyond(what, unit, found, range))
+        })
     }
 
     /// Whether these terms are of a variant of a fitted network, and every reason to doubt.

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use jetlag_predict::{
-    Dataset, Device, EvalOptions, FeatureSet, FitOptions, Kin, Layer, LayerTable, Mode, ModeClocks,
-    ModeUnknown, Model, PredictError, Protocol, Question, Stage, Target, dataset, eval, fit, text,
+    Dataset, Device, EvalOptions, FeatureSet, FitOptions, Kin, Layer, LayerTable, Mode, ModeClocks, Model,
+    PredictError, Protocol, Question, Stage, Target, Unknown, dataset, eval, fit, text,
 };
 
 const GPU: [f64; 11] = [
@@ -419,7 +419,7 @@ fn a_target_of_one_mode_is_withheld_in_others() {
     let other = ask(&one, FeatureSet::Jetlag, 26).unwrap();
     assert_eq!((other.predictions.len(), other.withheld.len()), (2, 1));
     assert_eq!(other.withheld[0].target, Target::Power);
-    assert!(matches!(other.withheld[0].why, ModeUnknown::OneMode { .. }));
+    assert!(matches!(other.withheld[0].why, Unknown::OneMode { .. }));
     let said = text::answer(&other);
     assert!(
         said.contains("mean power      withheld: its rows are all of one power mode (gpu=306,"),
@@ -428,11 +428,11 @@ fn a_target_of_one_mode_is_withheld_in_others() {
     // The last board's mode is not known.
     let not_told = power_of_one(one.devices.len() - 1);
     let answer = ask(&not_told, FeatureSet::Jetlag, 0).unwrap();
-    assert_eq!(answer.withheld[0].why, ModeUnknown::NotTold);
+    assert_eq!(answer.withheld[0].why, Unknown::NotTold);
     // These features see no clocks: rows of several modes are one to them.
     let blind = ask(&one, FeatureSet::Perf4sight, 0).unwrap();
-    let why: Vec<&ModeUnknown> = blind.withheld.iter().map(|none| &none.why).collect();
-    assert_eq!(why, [&ModeUnknown::Features { modes: 54 }; 2]);
+    let why: Vec<&Unknown> = blind.withheld.iter().map(|none| &none.why).collect();
+    assert_eq!(why, [&Unknown::Features { modes: 54 }; 2]);
     assert_eq!(blind.predictions[0].target, Target::Power);
     let nothing = ask(&one, FeatureSet::Perf4sight, 26).unwrap_err();
     assert!(matches!(nothing, PredictError::Mode { .. }), "{nothing}");

@@ -109,10 +109,21 @@ fn one_model_serves_two_boards_and_all_targets() {
             found.scores.len()
         );
     }
-    // A folder fitted on, another one scored; here the same.
+    // Data fitted on, and others scored; equal ones would be scored on what was fitted.
+    let options_of = |trees| EvalOptions {
+        fit: options(trees),
+        ..EvalOptions::default()
+    };
+    let same = eval(&data, Some(&data), &options_of(9)).unwrap_err();
+    assert!(matches!(same, PredictError::EqualData { .. }), "{same}");
+    let other = dataset::Dataset {
+        rows: data.rows.iter().step_by(2).cloned().collect(),
+        hash: "another".to_owned(),
+        ..data.clone()
+    };
     let found = eval(
         &data,
-        Some(&data),
+        Some(&other),
         &EvalOptions {
             fit: options(60),
             ..EvalOptions::default()

@@ -2,7 +2,7 @@
 
 use jetlag_predict::{
     Dataset, EvalOptions, Evaluation, FeatureSet, FitOptions, Kin, Protocol, Question, Stage, Target,
-    Verdict, dataset, eval, fit, text,
+    Unanswered, Unknown, Verdict, dataset, eval, fit, text,
 };
 
 pub(crate) fn perf4sight() -> Option<Dataset> {
@@ -138,11 +138,40 @@ fn a_question_is_answered_with_an_interval_and_doubts() {
     // As many images as no board of 8 GB has room for.
     let answer = ask(known, 512);
     assert_eq!(answer.fits.unwrap().verdict, Verdict::No, "{answer:?}");
+    let said = text::answer(&answer);
+    assert!(said.contains("the batch is 512"), "{said}");
+    // Its peak would be what the board has: withheld, with a lower bound, of which the room is told.
+    let why = &answer.withheld[0];
+    let Unknown::BeyondBoard { at_least_mib, .. } = why.why else {
+        panic!("{why:?}");
+    };
+    assert!(answer.of(Target::Memory).is_none() && why.target == Target::Memory);
+    assert!(at_least_mib > answer.fits.unwrap().limit_mib && answer.fits.unwrap().is_least);
     assert!(
-        text::answer(&answer).contains("the batch is 512"),
-        "{}",
-        text::answer(&answer)
+        said.contains("does not fit: at least") && said.contains("Extrapolated"),
+        "{said}"
     );
+
+    // Trees alone say nothing larger than they have seen, of no target.
+    let blind = FitOptions {
+        trees: 9,
+        features: FeatureSet::Perf4sight,
+        ..FitOptions::default()
+    };
+    let question = Question {
+        table: known,
+        batch: 512,
+        stage: Stage::Training,
+        device: None,
+        deadline_ms: None,
+    };
+    let answer = fit(&data, &blind).unwrap().apply(&question).unwrap();
+    assert!(
+        answer.predictions.is_empty() && answer.fits.is_none(),
+        "{answer:?}"
+    );
+    let are_trees = |none: &Unanswered| matches!(none.why, Unknown::Trees { .. });
+    assert!(answer.withheld.len() == 2 && answer.withheld.iter().all(are_trees));
 
     let layers = vec![jetlag_predict::Layer::convolution(
         "only",
