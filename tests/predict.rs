@@ -294,7 +294,7 @@ fn folders_of_which_no_model_can_be_made_say_what_is_missing() {
     let one = changed(|begun| begun.runs.truncate(1));
     refused(
         one.path(),
-        &["1 rows of 1 network variants", "at least 8 rows of 2 variants"],
+        &["1 row of 1 network variant;", "at least 8 rows of 2 variants"],
     );
     let gone = changed(|begun| begun.runs.iter_mut().for_each(|run| run.file = None));
     refused(

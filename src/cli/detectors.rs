@@ -52,8 +52,8 @@ pub struct InspectArgs {
     /// Count a training step with this optimiser (--work).
     #[arg(long, value_enum, value_name = "OPTIMISER", num_args = 0..=1, default_missing_value = "momentum", requires = "work")]
     pub training: Option<OptimiserArg>,
-    /// Count by the rules of another tool (--work).
-    #[arg(long, value_enum, value_name = "TOOL", requires = "work")]
+    /// Count by the rules of another tool (--work), by which open dimensions are 1 and every element has 4 bytes.
+    #[arg(long, value_enum, value_name = "TOOL", requires = "work", conflicts_with_all = ["counted_as", "dims"])]
     pub compat: Option<WorkRules>,
     /// Batch of --compat, which multiplies its counts [default: 1].
     #[arg(long, requires = "compat")]

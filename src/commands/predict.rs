@@ -208,7 +208,22 @@ fn batch_apart(graph: &Graph, given: &Given) -> (Given, Option<u32>) {
 
 /// The layers of a network's file for a batch of one, and the batch that it was asked for.
 fn layers(path: &Path, given: &Given) -> anyhow::Result<(LayerTable, u32)> {
-    let graph = Graph::open(path).map_err(WrongUse::because)?;
+    let kind = path
+        .extension()
+        .and_then(|kind| kind.to_str())
+        .unwrap_or_default();
+    let instead = match kind.to_ascii_lowercase().as_str() {
+        "ron" => "is a detector spec; name the ONNX file of one of its networks",
+        "plan" | "engine" | "trt" => {
+            "is a plan, which does not hold the network that it was built of; name its ONNX file"
+        }
+        "mcap" => "is a run file or a bag; name the ONNX file of a network",
+        _ => "",
+    };
+    if !instead.is_empty() {
+        return Err(WrongUse(format!("{} {instead}", path.display())).into());
+    }
+    let graph = work::open(path)?;
     let (given, asked) = batch_apart(&graph, given);
     let (table, batch) =
         described(&graph, &given).map_err(|error| WrongUse(format!("{}: {error}", path.display())))?;

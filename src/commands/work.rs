@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use jetlag_work::{As, Given, Graph, Optimiser, Options, Work, pagoda, text, work};
+use jetlag_work::{As, Given, Graph, OPSETS, Optimiser, Options, Work, WorkError, pagoda, text, work};
 
 use super::opening;
 use super::outcome::{Outcome, WrongUse};
-use super::output::print;
+use super::output::{print, say};
 use crate::backend::{NetworkSource, without_camera};
 use crate::cli::{CountedAs, Format, InspectArgs, OptimiserArg, WorkRules};
 use crate::detector::Detector;
@@ -28,7 +28,7 @@ const WIDTH: usize = 100;
 pub(super) fn inspect(args: &InspectArgs, kind: &str) -> anyhow::Result<Outcome> {
     match kind {
         "onnx" => {
-            let graph = Graph::open(&args.file).map_err(WrongUse::because)?;
+            let graph = open(&args.file)?;
             one(args, &graph, &given(&args.dims, &args.shapes)?)
         }
         "ron" => detector(args),
@@ -63,7 +63,7 @@ fn plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
     if hash != manifest.network.blake3 {
         return Err(refuse("is another file now").into());
     }
-    let graph = Graph::open(file).map_err(WrongUse::because)?;
+    let graph = open(file)?;
     let mut sizes = given(&args.dims, &args.shapes)?;
     for tensor in manifest.tensors.iter().filter(|tensor| tensor.mode == "input") {
         let dims: Option<Vec<u64>> = tensor.shape.iter().map(|dim| u64::try_from(*dim).ok()).collect();
@@ -78,6 +78,31 @@ fn plan(args: &InspectArgs) -> anyhow::Result<Outcome> {
         ))?;
     }
     one(args, &graph, &sizes)
+}
+
+/// A network's graph; what its operators mean in a version that is not known is said on stderr.
+///
+/// # Errors
+/// [`WrongUse`] that names the file.
+pub(super) fn open(path: &Path) -> Result<Graph, WrongUse> {
+    let graph = Graph::open(path).map_err(|error| of_file(path, &error))?;
+    if let Some(version) = graph.untried_opset() {
+        say(&format!(
+            "{}: opset {version} is counted as if its operators were those of opset {} to {}; export it with one of these",
+            path.display(),
+            OPSETS.start(),
+            OPSETS.end()
+        ));
+    }
+    Ok(graph)
+}
+
+/// What is wrong with a network, with the file's name once.
+pub(super) fn of_file(path: &Path, error: &WorkError) -> WrongUse {
+    match error {
+        WorkError::Io { .. } | WorkError::NotAFile { .. } => WrongUse(error.to_string()),
+        _ => WrongUse(format!("{}: {error}", path.display())),
+    }
 }
 
 /// Sizes as `--dim` and `--shape` give them.
@@ -114,7 +139,8 @@ fn one(args: &InspectArgs, graph: &Graph, given: &Given) -> anyhow::Result<Outco
     let out = match args.compat {
         Some(WorkRules::Pagoda) => {
             let batch = args.batch.unwrap_or(1);
-            let counted = pagoda(graph, given, batch, args.training.is_some()).map_err(WrongUse::because)?;
+            let counted = pagoda(graph, given, batch, args.training.is_some())
+                .map_err(|error| of_file(&args.file, &error))?;
             match args.format {
                 Format::Json => serde_json::to_string_pretty(&counted)? + "\n",
                 Format::Text => format!(
@@ -129,7 +155,7 @@ fn one(args: &InspectArgs, graph: &Graph, given: &Given) -> anyhow::Result<Outco
             }
         }
         None => {
-            let counted = work(graph, given, &options(args)).map_err(WrongUse::because)?;
+            let counted = work(graph, given, &options(args)).map_err(|error| of_file(&args.file, &error))?;
             match args.format {
                 Format::Json => serde_json::to_string_pretty(&counted)? + "\n",
                 Format::Text => text(&counted, width()) + "\n",
@@ -157,10 +183,11 @@ fn detector(args: &InspectArgs) -> anyhow::Result<Outcome> {
     let mut all: BTreeMap<String, Work> = BTreeMap::new();
     for engine in &detector.program.engines {
         let graph = match engine {
-            NetworkSource::File(path) => Graph::open(path),
-            NetworkSource::Embedded { bytes, .. } => Graph::from_bytes(bytes),
+            NetworkSource::File(path) => open(path)?,
+            NetworkSource::Embedded { bytes, .. } => {
+                Graph::from_bytes(bytes).map_err(|error| WrongUse(format!("{engine}: {error}")))?
+            }
         };
-        let graph = graph.map_err(WrongUse::because)?;
         let given = of_detector(&detector, engine, given(&args.dims, &args.shapes)?)?;
         let counted =
             work(&graph, &given, &options(args)).map_err(|error| WrongUse(format!("{engine}: {error}")))?;

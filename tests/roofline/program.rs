@@ -204,6 +204,15 @@ fn runs_of_earlier_versions_and_wrong_ceilings_are_told() {
     // Simulated tenants execute nothing: there is nothing to place, and that is no error.
     let text = done(&["roofline", old, "--ceilings", &ceilings]);
     assert!(text.contains("ROOFLINE"), "{text}");
+    assert!(text.contains("v1.10.mcap has no point: no tenant"), "{text}");
+    // A file that was cut off: what it lacks is lacking here as well, and of several runs those without a point are named.
+    let cut = folder.path().join("cut.mcap");
+    let whole = std::fs::read(repository().join(old)).unwrap();
+    std::fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
+    let text = done(&["roofline", old, &cut.display().to_string()]);
+    for said in ["truncated-file", "v1.10.mcap, cut.mcap have no point"] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
     for (arguments, said) in [
         (vec!["--board", "Jetson AGX Oryn 64GB"], "did you mean"),
         (

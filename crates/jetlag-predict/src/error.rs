@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::size;
+use crate::words::{many, size};
 
 /// Why a folder of measurements cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -205,7 +205,8 @@ pub enum PredictError {
     },
     /// Too few rows to learn anything.
     #[error(
-        "{what}: {found} rows of {variants} network variants; at least {wanted} rows of 2 variants are needed: measure more"
+        "{what}: {} of {}; at least {wanted} rows of 2 variants are needed: measure more",
+        many(*found, "row"), many(*variants, "network variant")
     )]
     TooFew {
         /// For which target.
@@ -250,7 +251,8 @@ pub enum PredictError {
     },
     /// No power modes to leave out.
     #[error(
-        "{what}: to fit on {wanted} power modes and score others takes more than {wanted} modes with clocks; the data have {found}, and {without} boards whose clocks are not known. Measure more modes, or choose a smaller --modes"
+        "{what}: to fit on {wanted} power modes and score others takes more than {wanted} modes with clocks; the data have {found}, and {} whose clocks are not known. Measure more modes, or choose a smaller --modes",
+        many(*without, "board")
     )]
     Modes {
         /// For which target.

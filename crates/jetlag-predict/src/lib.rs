@@ -74,6 +74,7 @@ mod score;
 mod sealed;
 pub mod text;
 pub mod trees;
+mod words;
 
 pub use dataset::{Dataset, Target};
 pub use error::{DataError, LayerError, ModelError, PredictError, Unknown};

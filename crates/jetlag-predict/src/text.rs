@@ -6,6 +6,7 @@ use crate::dataset::{Dataset, STALL_RULE, Stall, Target, Undescribed};
 use crate::eval::{Evaluation, Protocol};
 use crate::features::FeatureSet;
 use crate::model::{Answer, Kin, Model, Prediction, Reason, Verdict};
+use crate::words::many;
 
 /// A table of errors, and what was left out.
 pub fn evaluation(evaluation: &Evaluation) -> String {
@@ -79,8 +80,11 @@ pub fn evaluation(evaluation: &Evaluation) -> String {
         line(
             &mut text,
             format_args!(
-                "{} {}: {:.2} in the mean of {} networks{without}",
-                mean.stage, mean.target, mean.mean_pct, mean.networks
+                "{} {}: {:.2} in the mean of {}{without}",
+                mean.stage,
+                mean.target,
+                mean.mean_pct,
+                many(mean.networks, "network")
             ),
         );
     }
@@ -124,9 +128,9 @@ fn undescribed(text: &mut String, networks: &[Undescribed]) {
         line(
             text,
             format_args!(
-                "{}: {} rows of variants {} left out: {}",
+                "{}: {} of variants {} left out: {}",
                 network.network,
-                network.rows,
+                many(network.rows, "row"),
                 network.variants.join(", "),
                 network.reason
             ),
@@ -175,11 +179,11 @@ pub fn model(model: &Model) -> String {
         line(
             &mut text,
             format_args!(
-                "  {} {}: {} rows of {} variants; of the trees' correction {:.0} % is used on variants of these networks, {:.0} % on others",
+                "  {} {}: {} of {}; of the trees' correction {:.0} % is used on variants of these networks, {:.0} % on others",
                 target.stage,
                 target.target,
-                target.rows,
-                target.variants,
+                many(target.rows, "row"),
+                many(target.variants, "variant"),
                 100.0 * target.trees_used_near,
                 100.0 * target.trees_used_far
             ),
@@ -321,23 +325,6 @@ fn name(target: Target) -> &'static str {
         Target::Energy => "energy a frame",
         Target::Power => "mean power",
         Target::Latency => "latency",
-    }
-}
-
-/// Counts have no unit, and no decimals.
-pub(crate) fn number(value: f64, unit: &str) -> String {
-    match unit {
-        "" => format!("{value:.0}"),
-        _ => format!("{value:.3}"),
-    }
-}
-
-/// A size in a sentence, with its unit.
-pub(crate) fn size(value: f64, unit: &str) -> String {
-    let number = number(value, unit);
-    match unit {
-        "" => number,
-        _ => format!("{number} {unit}"),
     }
 }
 

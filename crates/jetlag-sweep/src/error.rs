@@ -77,7 +77,7 @@ pub enum PlanError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetricError {
     /// It has no such figure.
-    #[error("no run has the figure {metric}{}; it has, for example, {}", .nearest.as_ref().map(|near| format!("; did you mean {near}?")).unwrap_or_default(), .known.join(", "))]
+    #[error("no run has the figure {metric}{}; {}", .nearest.as_ref().map(|near| format!("; did you mean {near}?")).unwrap_or_default(), examples(.known))]
     Unknown {
         /// As asked for.
         metric: String,
@@ -120,4 +120,12 @@ pub enum MetricError {
         /// The value.
         value: String,
     },
+}
+
+/// Figures that there are; a table whose runs all failed has none.
+fn examples(known: &[String]) -> String {
+    match known {
+        [] => "the table has no figures, so no run was completed".to_owned(),
+        known => format!("it has, for example, {}", known.join(", ")),
+    }
 }

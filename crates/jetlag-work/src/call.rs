@@ -150,7 +150,14 @@ impl<'a> Call<'a> {
             None => Ok(None),
             Some(value) => match value.as_ints() {
                 Some(values) => Ok(Some(values.to_vec())),
-                None => Err(Stop::unknown(format!("its {name} are computed from data"))),
+                None => {
+                    let is = if name.ends_with('s') && name != "axis" {
+                        "are"
+                    } else {
+                        "is"
+                    };
+                    Err(Stop::unknown(format!("its {name} {is} computed from data")))
+                }
             },
         }
     }

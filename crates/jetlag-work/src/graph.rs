@@ -89,6 +89,14 @@ impl Graph {
         version(&self.model.opsets, "")
     }
 
+    /// The version of ONNX's own operator set where it is outside of [`OPSETS`]; none where the file does not name one.
+    pub fn untried_opset(&self) -> Option<i64> {
+        let mut own = self.model.opsets.iter().filter(|(domain, _)| domain.is_empty());
+        own.next()
+            .map(|(_, version)| *version)
+            .filter(|version| !OPSETS.contains(version))
+    }
+
     /// The version of the file format.
     pub fn ir_version(&self) -> i64 {
         self.model.ir_version
@@ -112,6 +120,9 @@ impl Graph {
             .filter(move |input| !weights.contains(&*input.name))
     }
 }
+
+/// Versions of ONNX's own operator set whose operators are known as they are counted. What older and newer ones mean otherwise is not.
+pub const OPSETS: std::ops::RangeInclusive<i64> = 7..=23;
 
 /// The version of a domain's operators; 1 where the file does not say.
 pub(crate) fn version(opsets: &[(String, i64)], domain: &str) -> i64 {

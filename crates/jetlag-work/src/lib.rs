@@ -64,7 +64,7 @@ mod work;
 pub use element::{As, Element};
 pub use error::{Missing, WorkError};
 pub use given::Given;
-pub use graph::{Dim, Graph, Input};
+pub use graph::{Dim, Graph, Input, OPSETS};
 pub use layers::{LayerShape, layers};
 pub use pagoda::{Pagoda, Share, pagoda};
 pub use text::text;

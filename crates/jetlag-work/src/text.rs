@@ -244,9 +244,14 @@ fn totals(out: &mut String, work: &Work, width: usize) {
         out,
         width,
         &format!(
-            "traffic, fused   {fused}{} if chains stay on the chip ({} groups), {}",
+            "traffic, fused   {fused}{} if chains stay on the chip ({} {}), {}",
             bytes(totals.fused_bytes),
             totals.fused_groups,
+            if totals.fused_groups == 1 {
+                "group"
+            } else {
+                "groups"
+            },
             intensity(totals.intensity_fused)
         ),
     );
@@ -283,8 +288,11 @@ fn totals(out: &mut String, work: &Work, width: usize) {
             out,
             width,
             &format!(
-                "≤ {} nodes depend on data: their figures are the most that can occur",
-                totals.nodes_bound
+                "≤ {} on data: the figures are the most that can occur",
+                match totals.nodes_bound {
+                    1 => "1 node depends".to_owned(),
+                    nodes => format!("{nodes} nodes depend"),
+                }
             ),
         );
     }

@@ -6,7 +6,6 @@ use super::cross::joined;
 use super::interval::{Interval, Withheld};
 use super::member::{Example, Opinion};
 use super::modes::Unanswered;
-use super::room::bounds;
 use super::unlike::{Kin, Reason};
 use super::{Model, TargetModel};
 use crate::base::Across;
@@ -331,4 +330,11 @@ impl TargetModel {
         };
         Ok(examples.iter().enumerate().map(prediction).collect())
     }
+}
+
+/// The interval's bounds, moved to `to`; without one, nothing is sure.
+pub(super) fn bounds(said: &Prediction, to: f64) -> (f64, f64) {
+    said.interval.map_or((0.0, f64::INFINITY), |interval| {
+        (interval.low / said.value * to, interval.high / said.value * to)
+    })
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cross::{Unseen, joined};
 use super::unlike::Kin;
+use crate::words::many;
 
 /// Fewest networks for an interval of another one: leaving one out must leave two.
 pub(super) const LEAST_NETWORKS: usize = 3;
@@ -37,7 +38,8 @@ pub struct Interval {
 pub enum Withheld {
     /// Too few networks to leave one out.
     #[error(
-        "no interval for networks unlike the fitted ones: fitted on {found} networks, and at least {wanted} are needed to see how far off a new one is"
+        "no interval for networks unlike the fitted ones: fitted on {}, and at least {wanted} are needed to see how far off a new one is",
+        many(*found, "network")
     )]
     FewNetworks {
         /// In the data.
@@ -47,7 +49,8 @@ pub enum Withheld {
     },
     /// Too few power modes to leave some out.
     #[error(
-        "no interval for power modes that were not measured: fitted on {found} modes, and at least {wanted} are needed to see how far off another one is"
+        "no interval for power modes that were not measured: fitted on {}, and at least {wanted} are needed to see how far off another one is",
+        many(*found, "mode")
     )]
     FewModes {
         /// In the data.
@@ -57,7 +60,8 @@ pub enum Withheld {
     },
     /// Too few variants or rows.
     #[error(
-        "no interval: fitted on {rows} rows of {variants} variants, and at least {LEAST_ROWS} rows of {LEAST_VARIANTS} variants are needed"
+        "no interval: fitted on {} of {}, and at least {LEAST_ROWS} rows of {LEAST_VARIANTS} variants are needed",
+        many(*rows, "row"), many(*variants, "variant")
     )]
     FewVariants {
         /// In the data.

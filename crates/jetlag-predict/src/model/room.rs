@@ -4,7 +4,7 @@
 //! board has. Such a peak is withheld. What stays is a lower bound: what must be alive at once, and what the largest batch within the
 //! data takes, since a larger one takes no less.
 
-use super::answer::{Fits, Prediction, verdict};
+use super::answer::{Fits, Prediction, bounds, verdict};
 use super::member::Example;
 use super::unlike::Reason;
 use super::{Model, TargetModel};
@@ -106,11 +106,4 @@ impl Model {
             verdict: verdict(low, high, limit_mib),
         })
     }
-}
-
-/// The interval's bounds, moved to `to`; without one, nothing is sure.
-pub(super) fn bounds(said: &Prediction, to: f64) -> (f64, f64) {
-    said.interval.map_or((0.0, f64::INFINITY), |interval| {
-        (interval.low / said.value * to, interval.high / said.value * to)
-    })
 }

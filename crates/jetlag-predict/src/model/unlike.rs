@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::features::{Term, Terms};
-use crate::text::{number, size};
+use crate::words::{number, size};
 
 /// Numbers that say what kind of network it is.
 const WIDTH: usize = 7;

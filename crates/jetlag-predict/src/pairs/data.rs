@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::words::many;
+
 /// Slowdowns that can be: a network may run a little faster by chance, and one that starves tells nothing.
 const SLOWDOWNS: std::ops::RangeInclusive<f64> = 0.2..=1e4;
 /// Most networks and loads.
@@ -93,7 +95,8 @@ pub enum PairError {
     },
     /// Too little to learn from.
     #[error(
-        "{pairs} slowdowns in pairs of {networks} networks; at least {wanted} in pairs of {networks_wanted} networks are needed: run more networks together"
+        "{} in pairs of {}; at least {wanted} in pairs of {networks_wanted} networks are needed: run more networks together",
+        many(*pairs, "slowdown"), many(*networks, "network")
     )]
     TooFew {
         /// Slowdowns of pairs.
@@ -107,7 +110,8 @@ pub enum PairError {
     },
     /// Too little, once something is left out.
     #[error(
-        "without {left_out}, {pairs} slowdowns in pairs of {networks} networks are left, and a model takes {wanted} in pairs of {networks_wanted}: eval takes five networks, all in pairs"
+        "without {left_out}, {} in pairs of {} are left, and a model takes {wanted} in pairs of {networks_wanted}: eval takes five networks, all in pairs",
+        many(*pairs, "slowdown"), many(*networks, "network")
     )]
     TooFewLeft {
         /// A network, or both of a pair.

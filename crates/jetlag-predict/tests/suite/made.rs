@@ -279,7 +279,7 @@ fn few_networks_and_variants_withhold_intervals() {
     // Without an interval nothing is sure.
     assert_eq!(answer.late.unwrap().in_time, Verdict::Open);
     assert!(
-        text::answer(&answer).contains("fitted on 1 networks"),
+        text::answer(&answer).contains("fitted on 1 network"),
         "{}",
         text::answer(&answer)
     );

@@ -82,7 +82,7 @@ fn wrong_cells_are_named() {
             "0 failed, 0 are of networks whose layers are not known",
         ),
         (String::new(), "no column"),
-        (format!("{HEAD}net,0,2,True,20\n"), "1 rows of 1 network variants"),
+        (format!("{HEAD}net,0,2,True,20\n"), "1 row of 1 network variant"),
         (rows(|_| "7".to_owned()), "all 12 values are 7"),
         (
             good.replace("net,", "other,"),

@@ -321,7 +321,7 @@ fn what_cannot_be_is_refused() {
     data.add_pair("a", "b", 1.2).unwrap();
     let wrong = fit_pairs(&data, &options(0)).unwrap_err().to_string();
     assert!(
-        wrong.contains("1 slowdowns in pairs of 2 networks; at least 8"),
+        wrong.contains("1 slowdown in pairs of 2 networks; at least 8"),
         "{wrong}"
     );
     assert!(Signature::new("c", vec![meeting("compute", 2.0, 1.0)]).is_err());

@@ -62,7 +62,7 @@ impl Touches {
             | "clocks-moved"
             | "power-mode-changed"
             | "temperature-rising" => Touches::Power,
-            "expectation-undecided" => Touches::Expectations,
+            "expectation-undecided" | "outputs-not-compared" => Touches::Expectations,
             _ => return None,
         })
     }

@@ -199,14 +199,26 @@ fn networks(roofline: &Roofline, style: &Style) -> String {
     heading("ROOFLINE", note, style) + &grid.render(style) + &below
 }
 
-/// A sentence for each reason why networks have no point, with all of them that it holds for.
+/// A sentence for each reason why networks and runs have no point, with all of them that it holds for.
 pub(crate) fn without_point(runs: &[RunRoofline]) -> Vec<String> {
+    let several = runs.len() > 1;
+    let networks = in_order(runs)
+        .into_iter()
+        .filter(|(_, tenant)| tenant.network.is_none())
+        .map(|(number, tenant)| {
+            let networks: Vec<&str> = tenant.networks.iter().map(|name| file_name(name)).collect();
+            let own = format!("{} ({})", tenant.name, networks.join(" + "));
+            let own = match several {
+                true => format!("{} of {}", own, run_name(runs, number)),
+                false => own,
+            };
+            (tenant.why_not.as_deref().unwrap_or(UNKNOWN), own)
+        });
+    let empty = (0..runs.len())
+        .filter(|number| runs[*number].tenants.is_empty())
+        .map(|number| (NO_NETWORK, run_name(runs, number)));
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    let all = in_order(runs).into_iter().map(|(_, tenant)| tenant);
-    for tenant in all.filter(|tenant| tenant.network.is_none()) {
-        let why = tenant.why_not.as_deref().unwrap_or(UNKNOWN);
-        let networks: Vec<&str> = tenant.networks.iter().map(|name| file_name(name)).collect();
-        let own = format!("{} ({})", tenant.name, networks.join(" + "));
+    for (why, own) in networks.chain(empty) {
         match reasons.iter_mut().find(|(reason, _)| *reason == why) {
             Some((_, named)) if named.contains(&own) => {}
             Some((_, named)) => named.push(own),
@@ -219,6 +231,8 @@ pub(crate) fn without_point(runs: &[RunRoofline]) -> Vec<String> {
     };
     reasons.into_iter().map(sentence).collect()
 }
+
+const NO_NETWORK: &str = "no tenant executed a network, or the file ends before one did";
 
 /// The columns that every point has.
 fn of_point(point: &NetworkPoint) -> [Text; 8] {

@@ -12,6 +12,34 @@ use crate::value::{Shape, Value};
 
 /// As many rounds as are walked one by one, where each changes the shapes for the next.
 const MOST_ROUNDS: u64 = 256;
+/// A loop of more is written to go on until something happens: its number says nothing.
+const MOST_STATED: u64 = 1_000_000_000;
+
+/// Why nobody knows how often a loop goes round.
+#[derive(Clone, Copy)]
+enum NoRounds {
+    Data,
+    NoNumber,
+    TooMany,
+    OldScan,
+}
+
+impl NoRounds {
+    fn why(self) -> &'static str {
+        match self {
+            NoRounds::Data => "it is in a loop whose number of rounds depends on data",
+            NoRounds::NoNumber => {
+                "it is in a loop that states no number of rounds and ends when its condition does"
+            }
+            NoRounds::TooMany => {
+                "it is in a loop of more than 1000 million rounds by its number, which no loop goes through"
+            }
+            NoRounds::OldScan => {
+                "it is in a Scan of opset 8, whose batches differ in length; export with opset 9 or later"
+            }
+        }
+    }
+}
 
 impl Walker<'_> {
     /// As many rounds as are stated; one that may end earlier is a bound, and one without a number is not known.
@@ -34,10 +62,16 @@ impl Walker<'_> {
             .copied()
             .flatten()
             .is_none_or(|_| number(self, 1) != Some(0));
-        // What counts to a thousand million does not count.
-        let stated = number(self, 0).and_then(|most| u64::try_from(most.max(0)).ok());
-        let stated = stated.filter(|most| *most <= 1_000_000_000);
-        let rounds = if begins { stated } else { Some(0) };
+        let has_number = inputs.first().copied().flatten().is_some();
+        let stated = match (number(self, 0), has_number) {
+            (Some(most), _) => match most.max(0).unsigned_abs() {
+                most if most <= MOST_STATED => Ok(most),
+                _ => Err(NoRounds::TooMany),
+            },
+            (None, true) => Err(NoRounds::Data),
+            (None, false) => Err(NoRounds::NoNumber),
+        };
+        let rounds = if begins { stated } else { Ok(0) };
         let carried: Vec<Id> = inputs.iter().skip(2).copied().flatten().collect();
         if body.inputs.len() != carried.len() + 2 || body.outputs.len() < carried.len() + 1 {
             return Err(contradiction(
@@ -61,7 +95,7 @@ impl Walker<'_> {
             inputs,
             carried.len(),
             made,
-            rounds,
+            rounds.ok(),
             is_sure,
             1,
             place,
@@ -106,7 +140,7 @@ impl Walker<'_> {
             .attribute("scan_input_axes")
             .map(|attribute| attribute.ints.clone())
             .unwrap_or_default();
-        let mut rounds = None;
+        let mut rounds = Err(NoRounds::Data);
         let mut elements = Vec::new();
         for (at, id) in scanned.iter().enumerate() {
             let value = self.value(*id).cloned().unwrap_or_else(|| nothing(""));
@@ -124,7 +158,7 @@ impl Walker<'_> {
                     "an axis that it scans is not there".to_owned(),
                 ));
             };
-            rounds = Some(dims.remove(axis));
+            rounds = Ok(dims.remove(axis));
             if is_old && !dims.is_empty() {
                 dims.remove(0);
             }
@@ -139,10 +173,20 @@ impl Walker<'_> {
         }
         if is_old {
             // Batches are walked one by one, and lengths differ; nothing is said of it rather than something wrong.
-            rounds = None;
+            rounds = Err(NoRounds::OldScan);
         }
         let made = self.rounds(node, body, carried, &elements, rounds, true, place, scope)?;
-        self.loop_outputs(node, inputs, carried.len(), made, rounds, true, 0, place, scope)
+        self.loop_outputs(
+            node,
+            inputs,
+            carried.len(),
+            made,
+            rounds.ok(),
+            true,
+            0,
+            place,
+            scope,
+        )
     }
 
     /// Walks the rounds of a loop; the outputs of the last.
@@ -153,7 +197,7 @@ impl Walker<'_> {
         body: &GraphDef,
         carried: &[Id],
         elements: &[Value],
-        rounds: Option<u64>,
+        rounds: Result<u64, NoRounds>,
         is_sure: bool,
         place: &Place,
         scope: &Scope,
@@ -161,7 +205,7 @@ impl Walker<'_> {
         let is_loop = elements.is_empty() && body.inputs.len() == carried.len() + 2;
         let mut carried = carried.to_vec();
         let mut left = rounds.unwrap_or(1);
-        let is_once = rounds == Some(1);
+        let is_once = rounds.ok() == Some(1);
         let mut walked = 0;
         let region = self.region();
         loop {
@@ -210,13 +254,13 @@ impl Walker<'_> {
                     _ => true,
                 });
             let times = match (rounds, is_same) {
-                (None, _) => None,
-                (Some(_), true) => Some(left),
-                (Some(_), false) => Some(left.min(1)),
+                (Err(_), _) => None,
+                (Ok(_), true) => Some(left),
+                (Ok(_), false) => Some(left.min(1)),
             };
             let too_long = !is_same && walked >= MOST_ROUNDS && left > 1;
-            let why: Option<Arc<str>> = match (times, too_long) {
-                (None, _) => Some("it is in a loop whose number of rounds depends on data".into()),
+            let why: Option<Arc<str>> = match (rounds, too_long) {
+                (Err(unknown), _) => Some(unknown.why().into()),
                 (_, true) => Some("it is in a loop whose shapes change with every round".into()),
                 _ => None,
             };
@@ -235,7 +279,7 @@ impl Walker<'_> {
             left = left.saturating_sub(times.unwrap_or(left));
             if left == 0 || why.is_some() {
                 let unknown = match (rounds, is_same, too_long) {
-                    (None, false, _) | (_, _, true) => why,
+                    (Err(_), false, _) | (_, _, true) => why,
                     _ => None,
                 };
                 if let Some(why) = unknown {

@@ -87,9 +87,20 @@ fn a_loop_without_a_number_is_not_known() {
     let made = looped(None, "given");
     let inner = made.nodes.iter().find(|node| node.operator == "MatMul").unwrap();
     assert_eq!((inner.flops, inner.bytes_read), (None, None));
-    assert!(matches!(&inner.bound, Bound::Unknown(why) if why.contains("rounds depends on data")));
+    assert!(matches!(&inner.bound, Bound::Unknown(why) if why.contains("states no number of rounds")));
     assert!(made.unknown.share > 0.0);
     assert_eq!(made.outputs[0].1, Some(vec![4, 4]));
+}
+
+#[test]
+fn a_number_that_no_loop_reaches_is_said_to_be_one() {
+    let made = looped(Some(2_000_000_000), "given");
+    let inner = made.nodes.iter().find(|node| node.operator == "MatMul").unwrap();
+    assert!(
+        matches!(&inner.bound, Bound::Unknown(why) if why.contains("more than 1000 million rounds")),
+        "{:?}",
+        inner.bound
+    );
 }
 
 #[test]

@@ -48,6 +48,16 @@ fn every_open_size_is_named_at_once_with_the_way_to_give_it() {
 }
 
 #[test]
+fn versions_whose_operators_are_not_known_are_told() {
+    let untried = [6, 7, 23, 24, 99].map(|opset| {
+        let mut net = Net::new(opset);
+        net.input("x", "1 2").node("Relu", "x", "y", &[]).output("y");
+        Graph::from_bytes(&net.bytes()).unwrap().untried_opset()
+    });
+    assert_eq!(untried, [Some(6), None, None, Some(24), Some(99)]);
+}
+
+#[test]
 fn sizes_for_what_is_not_there_are_refused() {
     let net = resnet50("batch");
     assert_eq!(

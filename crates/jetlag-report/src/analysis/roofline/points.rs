@@ -36,7 +36,14 @@ pub fn of_run(
     why_none: Option<&str>,
 ) -> RunRoofline {
     let manifest = &gathered.manifest;
-    let mut findings: Vec<Finding> = gathered.notes.iter().map(|note| recounted(note)).collect();
+    // Frames that the file lacks are lacking in the points as well.
+    let gaps = summary
+        .run
+        .findings
+        .iter()
+        .filter(|finding| Summary::is_gap(finding));
+    let mut findings: Vec<Finding> = gaps.cloned().collect();
+    findings.extend(gathered.notes.iter().map(|note| recounted(note)));
     let mut tenants = Vec::new();
     for (number, (own, figures)) in manifest.tenants.iter().zip(&summary.tenants).enumerate() {
         if own.networks.is_empty() || figures.device == Device::None {

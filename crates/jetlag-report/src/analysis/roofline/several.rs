@@ -64,7 +64,7 @@ fn energy(runs: &[RunRoofline]) -> EnergyRoofline {
             if found.racing.is_none() {
                 found.missing.push(
                     "Whether it pays to be done early is not known: that takes the price of time, and the power at idle \
-                     (`baseline: (idle: 10s)` in the scenario)."
+                     (`baseline: (idle: \"10s\")` in the scenario)."
                         .to_owned(),
                 );
             }
