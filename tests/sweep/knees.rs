@@ -229,3 +229,41 @@ mod queue {
         f64::midpoint(low, high)
     }
 }
+
+/// A camera that skips what it has no time for is never late, at any rate: the answer says what it dropped.
+#[test]
+fn frames_that_are_dropped_where_the_promise_holds_are_told() {
+    let folder = folder("");
+    let base = super::BASE
+        .replace(
+            "LogNormal(median: \"9ms\", sigma: 0.1)",
+            "LogNormal(median: \"5ms\", sigma: 0.3)",
+        )
+        .replace("Queue(capacity: 16)", "DropOldest");
+    fs::write(folder.path().join("base.ron"), base).unwrap();
+    let words = [
+        "sweep",
+        "base.ron",
+        "--knee",
+        "tenants.camera.arrival.hz in 100..900",
+        "--step",
+        "400",
+        "--while",
+        "camera.response.p99 < 100ms",
+        "--format",
+        "json",
+        "--quiet",
+        "-o",
+    ];
+    let knee = json(&[&words[..], &["served"]].concat(), folder.path());
+    assert_eq!(knee["holds_at"], 900.0, "{knee}");
+    let note = knee["notes"][0].as_str().unwrap();
+    assert!(
+        note.contains("of camera's frames were dropped") && note.contains("--while 'camera.miss_rate < 1%'"),
+        "{note}"
+    );
+    let counted = ["counted", "--while", "camera.miss_rate < 1%"];
+    let knee = json(&[&words[..], &counted].concat(), folder.path());
+    assert!(knee["breaks_at"].as_f64().is_some(), "{knee}");
+    assert_eq!(knee["notes"], serde_json::json!([]), "{knee}");
+}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jetlag_sweep::knee::{Knee, KneeOfTable};
+use jetlag_sweep::knee::{Knee, KneeOfTable, dropped};
 use jetlag_sweep::pareto::{Better, Metric, Standing};
 use jetlag_sweep::table::{PointFigures, write_csv, write_json};
 use jetlag_sweep::table::{State, Table};
@@ -202,10 +202,15 @@ pub(super) fn knee(
     format: SweepFormat,
 ) -> anyhow::Result<()> {
     let sentence = knee.sentence(path, low, high);
+    let drops: Vec<String> = knee.holds_at.map_or_else(Vec::new, |at| {
+        let all = dropped(table, path, at, promises);
+        all.iter().map(|one| one.sentence(path, at)).collect()
+    });
     match format {
         SweepFormat::Json => {
             let mut whole = knee_json(knee, [low, high], &sentence);
             if let Value::Object(fields) = &mut whole {
+                fields.insert("notes".to_owned(), json!(drops));
                 fields.insert("schema".to_owned(), json!(SCHEMA));
                 fields.insert("path".to_owned(), json!(path));
                 fields.insert("while".to_owned(), json!(promises));
@@ -223,6 +228,9 @@ pub(super) fn knee(
                 knee.runs,
                 knee.tried
             );
+            for note in drops {
+                text += &format!("  {note}\n");
+            }
             print_styled(&text, style.colour)
         }
     }

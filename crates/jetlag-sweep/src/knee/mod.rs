@@ -5,11 +5,13 @@
 //! interval: from the highest value that holds to the lowest that breaks.
 
 mod answer;
+mod drops;
 mod less;
 mod search;
 mod table;
 
 pub use answer::{Knee, answer};
+pub use drops::{Dropped, dropped};
 pub use less::broken_by_less;
 pub use search::{Probe, Search, Step};
 pub use table::{KneeOfTable, of_table};
