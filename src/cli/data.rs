@@ -80,9 +80,9 @@ pub struct VariantsArgs {
     /// Share of each layer's filters to remove, in percent: levels, and ranges with both their ends.
     #[arg(long, value_name = "PERCENT", value_delimiter = ',', required = true)]
     pub prune: Vec<Levels>,
-    /// Distance of the levels of a range.
-    #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=98))]
-    pub step: u8,
+    /// Distance of the levels of a range [default: 5].
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=98))]
+    pub step: Option<u8>,
     /// Which filters are removed first.
     #[arg(long, value_enum, default_value_t)]
     pub mode: PruneMode,

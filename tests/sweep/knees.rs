@@ -71,6 +71,17 @@ fn a_known_knee_is_in_the_interval_and_takes_half_of_a_grids_runs() {
         ),
         (&knee["holds_at"], &knee["breaks_at"])
     );
+    for (option, said) in [
+        (&KNEE[2..6], "the range `5..200` is for a search"),
+        (&["--yes"][..], "--yes"),
+        (
+            &["--pareto", "camera.response.p99,camera.response.p99"],
+            "camera.response.p99 twice",
+        ),
+    ] {
+        let line = [&["sweep", "k"][..], option].concat();
+        assert_refused(&run(&line, folder.path()), 2, &[said]);
+    }
     // Another promise is another search.
     let mut other = KNEE;
     other[5] = "camera.response.p99 < 20ms";

@@ -252,3 +252,34 @@ fn the_configuration_runs_and_pandas_and_duckdb_read_its_table() {
         stderr(&output)
     );
 }
+
+/// A limit on the length of files stands for a disk without room: the system refuses the same writes, in other words.
+#[test]
+fn a_point_that_fills_the_disk_is_a_row_and_the_others_are_run() {
+    let folder = folder(
+        "Sweep(base: \"base.ron\", axes: [Axis(set: \"tenants.camera.arrival.hz\", values: [60, 1])])",
+    );
+    let base = super::BASE.replace("60s", "600s");
+    fs::write(folder.path().join("base.ron"), base).unwrap();
+    // 512 KiB: the frames of 60 Hz take 2 MB, those of 1 Hz 0.1 MB.
+    let line = "trap '' XFSZ; ulimit -f 1024; exec \"$0\" sweep s.ron -o s --quiet --format json";
+    let output = Command::new("sh")
+        .args(["-c", line, env!("CARGO_BIN_EXE_jetlag")])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let whole: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = whole["rows"].as_array().unwrap();
+    let failed = &rows[0]["failed"];
+    assert_eq!(
+        (&failed["stage"], &failed["kind"]),
+        (&json!("save"), &json!("disk-full")),
+        "{whole}"
+    );
+    let message = failed["message"].as_str().unwrap();
+    assert!(message.starts_with("cannot write to the run file"), "{message}");
+    assert_eq!(rows[1]["state"], "done", "{whole}");
+    // The journal needs the room that the half file took.
+    assert_eq!(fs::read_dir(folder.path().join("s/runs")).unwrap().count(), 1);
+}

@@ -65,6 +65,9 @@ pub enum PlanError {
         /// What no axis has, and what is near.
         why: String,
     },
+    /// An empty list of points.
+    #[error("`points` is empty; name at least one point, or axes")]
+    NoPoints,
     /// Nothing is left.
     #[error("`without` excludes every point; nothing is left to be run")]
     NothingLeft,

@@ -203,6 +203,7 @@ impl Plan {
     pub fn points(&self) -> Result<Vec<Point>, PlanError> {
         self.check()?;
         let points = match &self.choice {
+            Choice::Points(points) if points.is_empty() => return Err(PlanError::NoPoints),
             Choice::Points(points) => self.named(points)?,
             Choice::Sample { count, seed } => {
                 if u128::from(*count) > MOST_POINTS {

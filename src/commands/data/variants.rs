@@ -52,7 +52,15 @@ pub(in crate::commands) fn make(args: &VariantsArgs) -> anyhow::Result<Outcome> 
         let problem = "--seed is of --mode random; by weights, the order is always the same";
         return Err(WrongUse(problem.to_owned()).into());
     }
-    let levels = levels(&args.prune, args.step);
+    if let Some(step) = args.step
+        && args.prune.iter().all(|range| range.from == range.to)
+    {
+        let problem = format!(
+            "--step {step} is the distance within a range, and --prune has none; write one like 5..90"
+        );
+        return Err(WrongUse(problem).into());
+    }
+    let levels = levels(&args.prune, args.step.unwrap_or(STEP));
     let names = Names::of(args)?;
     names.room(&args.out, &levels, args.force)?;
     let of_network = |error: &dyn std::fmt::Display| WrongUse(format!("{}: {error}", args.network.display()));
@@ -98,6 +106,9 @@ pub(in crate::commands) fn make(args: &VariantsArgs) -> anyhow::Result<Outcome> 
     })?;
     Ok(Outcome::Done)
 }
+
+/// Distance of the levels of a range, in percent, where none is given.
+const STEP: u8 = 5;
 
 /// All levels once, the smallest first; of a range both ends, wherever its steps lead.
 fn levels(ranges: &[Levels], step: u8) -> BTreeSet<u8> {

@@ -25,6 +25,15 @@ pub(super) fn answer(args: &SweepArgs) -> anyhow::Result<Outcome> {
             let said = "--pareto names no figure; write it like --pareto response.p99,miss_rate";
             return Err(WrongUse(said.to_owned()).into());
         }
+        let twice = metrics.iter().enumerate().find(|(place, metric)| {
+            metrics
+                .iter()
+                .take(*place)
+                .any(|before| before.name == metric.name)
+        });
+        if let Some((_, metric)) = twice {
+            return Err(WrongUse(format!("--pareto names {} twice", metric.name)).into());
+        }
         let points = table.points();
         if let Some(metric) = metrics
             .iter()
@@ -38,7 +47,16 @@ pub(super) fn answer(args: &SweepArgs) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     if let Some(axis) = &args.knee {
-        return knees(&table, axis.split(" in ").next().unwrap_or(axis).trim(), args);
+        if let Some((path, range)) = axis.split_once(" in ") {
+            return Err(WrongUse(format!(
+                "--knee '{axis}': {} is a finished sweep, whose runs have their values; the range `{}` is for a search. Write --knee {}",
+                args.target.display(),
+                range.trim(),
+                path.trim()
+            ))
+            .into());
+        }
+        return knees(&table, axis.trim(), args);
     }
     shown_table(&args.target, &table, args.format)?;
     Ok(Outcome::Done)
@@ -74,6 +92,7 @@ fn refuse_what_runs(args: &SweepArgs) -> Result<(), WrongUse> {
         ("--repeats", args.repeats.is_some()),
         ("--limit", args.limit.is_some()),
         ("--extend", args.extend),
+        ("--yes", args.yes),
     ];
     match given.iter().find(|(_, given)| *given) {
         None => Ok(()),

@@ -178,7 +178,11 @@ impl Runner {
                 if is_full(&said) {
                     // The journal needs the room.
                     let _ = std::fs::remove_file(file);
-                    return Some(Came::failed(FailureStage::Save, FailureKind::DiskFull, &said));
+                    return Some(Came::failed(
+                        FailureStage::Save,
+                        FailureKind::DiskFull,
+                        line_of_full(&said),
+                    ));
                 }
                 let said = match said.is_empty() {
                     true => format!("it ended without a word ({status})"),
@@ -299,6 +303,12 @@ fn is_full(said: &str) -> bool {
     ["os error 28", "os error 27", "os error 122"]
         .iter()
         .any(|words| said.contains(words))
+}
+
+/// The line that says so: others tell of a file that is gone now.
+fn line_of_full(said: &str) -> &str {
+    let line = said.lines().find(|line| is_full(line)).unwrap_or(said);
+    line.strip_prefix("error: ").unwrap_or(line)
 }
 
 fn shortened(text: &str) -> String {
