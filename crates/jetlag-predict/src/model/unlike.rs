@@ -101,8 +101,8 @@ const SIZES: [(&str, &str); 5] = [
     ("the batch", ""),
     ("the work of a batch", "GMAC"),
     ("what a batch writes", "MiB"),
-    ("weights", "MiB"),
-    ("layers with weights", ""),
+    ("the size of the weights", "MiB"),
+    ("the number of layers with weights", ""),
 ];
 
 fn sizes(terms: &Terms) -> [f64; 5] {

@@ -12,3 +12,4 @@ mod made;
 mod malformed;
 mod pairs;
 mod real;
+mod recorded;
