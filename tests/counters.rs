@@ -124,6 +124,59 @@ fn files_that_are_none_of_ncu_s_are_refused() {
     assert_refused(&refused, 2, &["version 7", "count again"]);
 }
 
+/// Counters are set beside the tenant and the networks that they were counted of, and beside no others.
+#[cfg(feature = "cpu")]
+#[test]
+fn counters_of_another_tenant_or_of_other_networks_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (record, counters) = (at("r.mcap"), at("c.json"));
+    let network = "engines/camera.onnx";
+    let line = [
+        "run",
+        network,
+        "--set",
+        "tenants.0.frames=3",
+        "--set",
+        "warmup=0s",
+        "--quiet",
+        "--out",
+        &record,
+    ];
+    let made = run(&line, &repository());
+    assert!(made.status.success(), "{}", stderr(&made));
+    let read = run(&["counters", "--from", RECORDED, "-o", &counters], &repository());
+    assert!(read.status.success(), "{}", stderr(&read));
+    let said = || {
+        let output = run(
+            &["roofline", &record, "--counters", &counters, "--format", "json"],
+            &repository(),
+        );
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let other = said();
+    assert!(
+        other.contains("the counters are of resnet50, and none of the tenant camera"),
+        "{other}"
+    );
+    let mut of_camera: Value = serde_json::from_slice(&std::fs::read(&counters).unwrap()).unwrap();
+    of_camera["measurements"][0]["tenant"] = "camera".into();
+    std::fs::write(&counters, of_camera.to_string()).unwrap();
+    let trusted = said();
+    assert!(
+        trusted.contains("that it is this one is taken on trust"),
+        "{trusted}"
+    );
+    of_camera["measurements"][0]["networks"] = serde_json::json!(["00ff"]);
+    std::fs::write(&counters, of_camera.to_string()).unwrap();
+    let others = said();
+    assert!(
+        others.contains("the counters are of other networks (BLAKE3 00ff)"),
+        "{others}"
+    );
+}
+
 /// A profiler of our own making, which writes what it was called with to a file beside it.
 #[cfg(all(feature = "cpu", feature = "onnxruntime"))]
 fn profiler(folder: &std::path::Path, script: &str) -> String {

@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 use crate::device_step::{CanvasShape, InputShape, PillarRules, PillarTensor};
 use crate::engine::network::{self, NetworkError};
+use crate::engine::plan;
 use crate::record::{Device, Finding, Phase, Submission};
 use crate::scenario::Sharing;
 use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
@@ -52,6 +53,11 @@ pub enum NetworkSource {
 }
 
 impl NetworkSource {
+    /// Whether it is a plan, by the name of its file, which no library but TensorRT executes.
+    pub fn is_plan(&self) -> bool {
+        matches!(self, NetworkSource::File(path) if plan::is_plan(path))
+    }
+
     /// Checks an ONNX network before a parser, ours or a library's, has it: lengths, depth, sizes. What cannot be opened is
     /// left to the parser, which says why.
     ///

@@ -7,7 +7,6 @@ use super::opening;
 use super::work::of_detector;
 use crate::backend::NetworkSource;
 use crate::detector::Detector;
-use crate::engine::plan;
 use crate::record::{Manifest, MovedTensor, NetworkWork, Sureness, WorkRecord};
 use crate::scenario::{BackendChoice, Scenario, Tenant};
 
@@ -102,7 +101,7 @@ fn of_tenant(number: usize, tenant: &Tenant, manifest: &mut Manifest, checks_has
 /// Why no backend can execute a network: nodes in a circle, shapes that contradict each other or the graph; a sentence. What keeps its work
 /// from being counted for another reason is no such thing.
 pub(in crate::commands) fn contradiction(detector: &Detector, engine: &NetworkSource) -> Option<String> {
-    if is_plan(engine) {
+    if engine.is_plan() {
         return None;
     }
     let graph = match engine {
@@ -125,10 +124,6 @@ pub(in crate::commands) fn contradiction(detector: &Detector, engine: &NetworkSo
     is_contradiction.then(|| error.to_string())
 }
 
-fn is_plan(engine: &NetworkSource) -> bool {
-    matches!(engine, NetworkSource::File(path) if plan::is_plan(path))
-}
-
 fn hash(engine: &NetworkSource) -> Option<String> {
     let hash = match engine {
         NetworkSource::File(path) => blake3::hash(&crate::files::read(path, crate::files::NETWORK).ok()?),
@@ -138,7 +133,7 @@ fn hash(engine: &NetworkSource) -> Option<String> {
 }
 
 fn one(detector: &Detector, engine: &NetworkSource, backend: &BackendChoice) -> Result<Work, String> {
-    if is_plan(engine) {
+    if engine.is_plan() {
         return Err("it is a plan, which does not hold the network that it was built of".to_owned());
     }
     let graph = match engine {

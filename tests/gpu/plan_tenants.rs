@@ -77,3 +77,41 @@ fn a_plan_runs_with_its_manifest_and_without() {
         stderr(&elsewhere)
     );
 }
+
+/// What a plan gives is kept by one run, and compared by the next.
+#[test]
+fn outputs_of_a_plan_are_kept_and_compared() {
+    let Some(scene) = Scene::of_era('C') else { return };
+    let control = Control::default();
+    scene.onnx("lidar_encoder", OPEN);
+    let run = |outputs: &str| {
+        let text = format!(
+            "Scenario(duration: \"10min\", warmup: \"0s\", tenants: [Tenant(name: \"net\", backend: TensorRt(), frames: 3, detector: \
+             Network(network: \"lidar_encoder.onnx\", shapes: \"{SHAPE}\", record_outputs: ({outputs})))])"
+        );
+        fs::write(scene.path("s.ron"), text).unwrap();
+        let line = [
+            "run", "s.ron", "--quiet", "--force", "--out", "run.mcap", "--format", "json",
+        ];
+        scene.jetlag(&control, &line)
+    };
+    let Some(kept) = run("keep: \"kept\"") else { return };
+    let kept = json(&kept);
+    let output = &kept["tenants"][0]["outputs"][0];
+    assert_eq!(output["name"], "pillar_features", "{kept}");
+    assert_eq!(output["shape"], serde_json::json!([1, 100, 32]), "{kept}");
+    let compared = json(&run("reference: \"kept\"").unwrap());
+    let output = &compared["tenants"][0]["outputs"][0];
+    assert_eq!(
+        (&output["differing"], &output["within"]),
+        (&0.into(), &true.into()),
+        "{compared}"
+    );
+    let path = scene.path("kept/pillar_features.npy");
+    let mut bytes = fs::read(&path).unwrap();
+    let last = bytes.len() - 4;
+    bytes[last..].copy_from_slice(&1e9_f32.to_le_bytes());
+    fs::write(&path, bytes).unwrap();
+    let differs = run("reference: \"kept\"").unwrap();
+    assert_eq!(differs.status.code(), Some(3), "{}", stderr(&differs));
+}

@@ -4,17 +4,16 @@ use super::Obstacle;
 use crate::backend::{NetworkSource, Program};
 use crate::commands::recorded_work;
 use crate::detector::Detector;
-use crate::engine::plan;
 use crate::files;
 use crate::record::NetworkManifest;
 use crate::scenario::BackendChoice;
 use crate::source::ContentKind;
 
-/// Refuses what no backend can execute, before one is asked: a bare network that contradicts itself or the shapes that it was given.
-/// A plan on a backend other than TensorRT, too.
+/// Refuses what the backend cannot execute, before it is asked: a plan where that is not TensorRT, and a bare network that contradicts
+/// itself or the shapes that it was given.
 pub(super) fn checked(detector: &Detector, backend: &BackendChoice) -> Result<(), Obstacle> {
     let executes_plans = matches!(backend, BackendChoice::TensorRt { .. }) || !backend.executes();
-    if let Some(plan) = detector.program.engines.iter().find(|engine| is_plan(engine))
+    if let Some(plan) = detector.program.engines.iter().find(|engine| engine.is_plan())
         && !executes_plans
     {
         return Err(Obstacle::PlanElsewhere {
@@ -33,13 +32,9 @@ pub(super) fn checked(detector: &Detector, backend: &BackendChoice) -> Result<()
     Ok(())
 }
 
-fn is_plan(engine: &NetworkSource) -> bool {
-    matches!(engine, NetworkSource::File(path) if plan::is_plan(path))
-}
-
 /// Whether a program is of plans, which need not be built.
 pub(super) fn are_plans(program: &Program) -> bool {
-    !program.engines.is_empty() && program.engines.iter().all(is_plan)
+    !program.engines.is_empty() && program.engines.iter().all(NetworkSource::is_plan)
 }
 
 /// Each network with the hash of its file.
