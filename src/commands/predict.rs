@@ -232,9 +232,9 @@ fn layers(path: &Path, given: &Given) -> anyhow::Result<(LayerTable, u32)> {
 
 /// The layers of a network, and the batch that these sizes are of; or a sentence.
 fn described(graph: &Graph, given: &Given) -> Result<(LayerTable, u32), String> {
-    let shapes = jetlag_work::layers(graph, given).map_err(|error| error.to_string())?;
-    let (layers, batch) = table::of(&shapes);
-    let table = LayerTable::new(layers).map_err(|error| error.to_string())?;
+    let layers = jetlag_work::layers(graph, given).map_err(|error| error.to_string())?;
+    let batch = u32::try_from(layers.batch).unwrap_or(u32::MAX).max(1);
+    let table = LayerTable::new(table::of(&layers.layers, batch)).map_err(|error| error.to_string())?;
     Ok((table, batch))
 }
 

@@ -26,8 +26,23 @@ pub enum LayerKind {
     BatchNorm,
     /// Moves values without arithmetic: concatenation, resize, transpose, slice.
     Move,
+    /// Computes with sizes on the host, as exporters write it for a reshape. No other layer counts as reading it.
+    Sizes,
     /// Anything else, counted by its traffic.
     Other,
+}
+
+/// Where the weights of a convolution or a matrix multiply come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weights {
+    /// It has its own.
+    #[default]
+    Own,
+    /// An earlier layer has the same: they are read again, and held once. Heads of detectors do so at each scale.
+    Shared,
+    /// Another layer makes them for each item, as in attention: they are read, and no memory is held for them.
+    Made,
 }
 
 /// One layer, for a batch of one.
@@ -56,6 +71,9 @@ pub struct Layer {
     /// Indices of the layers whose outputs this one reads; empty means the one before (for the first: the network's input).
     #[serde(default)]
     pub reads: Vec<usize>,
+    /// Whose weights it multiplies by, if it does.
+    #[serde(default)]
+    pub weights: Weights,
 }
 
 impl Layer {
@@ -83,6 +101,7 @@ impl Layer {
             input: [size; 2],
             output: [out; 2],
             reads: Vec::new(),
+            weights: Weights::Own,
         }
     }
 

@@ -65,7 +65,7 @@ pub use element::{As, Element};
 pub use error::{Missing, WorkError};
 pub use given::Given;
 pub use graph::{Dim, Graph, Input, OPSETS};
-pub use layers::{LayerShape, layers};
+pub use layers::{LayerShape, Layers, layers};
 pub use pagoda::{Pagoda, Share, pagoda};
 pub use text::text;
 pub use traffic::{Moves, TensorMoved};

@@ -2,7 +2,8 @@
 //!
 //! - Time: multiplies, traffic (weights too: a byte costs the same whoever reads it) and what kernels see, laid out as a matrix, which is
 //!   what a convolution on a processor copies; beside them the launches, and what a frame takes by itself. Whether a runtime makes
-//!   those matrices is not known: that they are made, that they are not, and that launches come on top are three hypotheses.
+//!   those matrices is not known, nor whether launches come on top: a price for the matrices, the price of all bytes, and launches on top
+//!   with and without the matrices are four hypotheses.
 //! - Memory is bytes that are known to be held: weights, with the copies that folding norms makes; blocks for tensors; inputs and
 //!   outputs. So their coefficients are drawn towards 1 ([`super::fit`]). Blocks are kept whole, or what is alive decides too.
 //!
@@ -13,7 +14,7 @@ use super::{Column, Joined, Parts};
 use crate::features::Term;
 
 /// How many hypotheses time has.
-pub(super) const OF_TIME: usize = 3;
+pub(super) const OF_TIME: usize = 4;
 /// And memory.
 pub(super) const OF_MEMORY: usize = 2;
 
@@ -31,7 +32,8 @@ pub(super) fn time(hypothesis: usize) -> Parts {
                 One,
             ],
             1 => vec![Multiplied, MovedAndPatches, One],
-            _ => vec![Multiplied, Moved, Traffic(Term::Patches), Launches(Term::Layers)],
+            2 => vec![Multiplied, Moved, Traffic(Term::Patches), Launches(Term::Layers)],
+            _ => vec![Multiplied, Moved, Launches(Term::Layers)],
         },
         rest: Vec::new(),
     }

@@ -8,7 +8,7 @@ use super::table::{Line, Table};
 use super::{Dataset, Failed, Row, Target, Undescribed};
 use crate::error::DataError;
 use crate::features::Stage;
-use crate::layers::{Layer, LayerKind, LayerTable};
+use crate::layers::{Layer, LayerKind, LayerTable, Weights};
 
 /// Most files and rows of a folder.
 const MOST_FILES: usize = 20_000;
@@ -204,6 +204,7 @@ fn network(path: &Path, hash: &mut blake3::Hasher) -> Result<Option<Named>, Data
             input: [ip_h, ip_w],
             output: [op_h, op_w],
             reads: Vec::new(),
+            weights: Weights::Own,
         };
         // One by one, so that the error says the line.
         LayerTable::new(vec![layer.clone()]).map_err(|source| DataError::Layer {

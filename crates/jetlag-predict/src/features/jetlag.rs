@@ -6,7 +6,7 @@
 
 use super::schedule::{folded, peak_blocks};
 use super::{Device, peak_live_values};
-use crate::layers::{Layer, LayerKind, LayerTable};
+use crate::layers::{Layer, LayerKind, LayerTable, Weights};
 
 /// Tiles that work is padded to, in channels: vector loads, and the tiles of matrix multiplies in use.
 const TILES: [f64; 4] = [4.0, 32.0, 64.0, 128.0];
@@ -148,7 +148,7 @@ impl TermsOfOne {
         terms.each[Term::Blocks as usize] = 4.0 * blocks.values / MIB;
         terms.each[Term::Ends as usize] = 4.0 * blocks.ends / MIB;
         let copied: f64 = folded(table).into_iter().map(weights).sum();
-        terms.fixed[Term::WeightsHeld as usize] = terms.fixed[Term::Weights as usize] + 4.0 * copied / MIB;
+        terms.fixed[Term::WeightsHeld as usize] += 4.0 * copied / MIB;
         terms
     }
 
@@ -162,6 +162,10 @@ impl TermsOfOne {
     }
 
     fn add(&mut self, layer: &Layer) {
+        if layer.kind == LayerKind::Sizes {
+            self.fixed[Term::OtherLayers as usize] += 1.0;
+            return;
+        }
         let [c, d, g] = [layer.in_channels, layer.out_channels, layer.groups].map(f64::from);
         let in_area = f64::from(layer.input[0]) * f64::from(layer.input[1]);
         let out_area = f64::from(layer.output[0]) * f64::from(layer.output[1]);
@@ -180,7 +184,13 @@ impl TermsOfOne {
         each[Term::WrittenTile32 as usize] += written * padded(d, 32.0) / d;
         let kernel = f64::from(layer.kernel[0]) * f64::from(layer.kernel[1]);
         let own = 4.0 * weights(layer) / MIB;
-        self.fixed[Term::Weights as usize] += own;
+        match layer.weights {
+            Weights::Made => each[Term::Read as usize] += own,
+            Weights::Own | Weights::Shared => self.fixed[Term::Weights as usize] += own,
+        }
+        if layer.weights == Weights::Own {
+            self.fixed[Term::WeightsHeld as usize] += own;
+        }
         if layer.kind == LayerKind::Convolution {
             let largest = &mut self.fixed[Term::LargestKernel as usize];
             *largest = largest.max(own);

@@ -20,6 +20,7 @@ impl<'a> Graph<'a> {
             .iter()
             .enumerate()
             .map(|(at, layer)| match (layer.reads.as_slice(), at) {
+                _ if layer.kind == LayerKind::Sizes => Vec::new(),
                 ([], 0) => Vec::new(),
                 ([], at) => vec![at - 1],
                 (reads, _) => reads.to_vec(),

@@ -1,7 +1,7 @@
 //! Known answers of small networks, by hand.
 
 use super::*;
-use crate::layers::{Layer, LayerKind, LayerTable};
+use crate::layers::{Layer, LayerKind, LayerTable, Weights};
 
 fn table(layers: Vec<Layer>) -> LayerTable {
     LayerTable::new(layers).unwrap()
@@ -142,4 +142,28 @@ fn layers_without_weights_are_left_aside() {
         perf4sight(&reduced, 3, Stage::Training)
     );
     assert_eq!(perf4sight(&mixed, 3, Stage::Inference).len(), 15);
+}
+
+#[test]
+fn shared_weights_are_held_once_and_read_twice_and_made_ones_are_not_held() {
+    let of = |second: Weights| {
+        let layer = |weights| Layer {
+            weights,
+            ..Layer::convolution("layer", [4, 4], 1, 1, 0, 1, 10)
+        };
+        table(vec![layer(Weights::Own), layer(second)])
+    };
+    let one = 4.0 * 16.0 / 1_048_576.0;
+    let count = |second, batch, name| (term(&of(second), batch, name) / one).round();
+    for (second, read, held) in [
+        (Weights::Own, 2.0, 2.0),
+        (Weights::Shared, 2.0, 1.0),
+        (Weights::Made, 1.0, 1.0),
+    ] {
+        assert_eq!(count(second, 3, "weights_mib"), read);
+        assert_eq!(count(second, 3, "weights_held_mib"), held);
+    }
+    // What is made is read for each item.
+    let more = count(Weights::Made, 3, "read_mib") - count(Weights::Own, 3, "read_mib");
+    assert_eq!(more, 3.0);
 }
