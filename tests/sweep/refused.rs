@@ -93,7 +93,7 @@ fn another_sweeps_folder_is_told_point_by_point() {
         &[
             "new: tenants.camera.arrival.hz=40",
             "gone: tenants.camera.arrival.hz=10",
-            "as before: 1 points",
+            "as before: 1 point",
             "--extend",
         ],
     );
@@ -171,6 +171,19 @@ fn lines_that_ask_for_nothing_that_can_be_done_are_refused() {
                 "camera.response.p99 < 33ms",
             ],
             "did you mean tenants.camera.arrival.hz?",
+        ),
+        (
+            &[
+                "sweep",
+                "s",
+                "--knee",
+                "tenants.camera.arrival.hz",
+                "--while",
+                "camera.response.p99 < 33ms",
+                "--while",
+                "camera.response.p99 < 33ms",
+            ],
+            "it is given twice",
         ),
         (&["sweep", "s", "-o", "x"], "-o"),
         (

@@ -74,6 +74,10 @@ impl Difference {
     }
 }
 
+fn counted(points: usize) -> String {
+    format!("{points} point{}", if points == 1 { "" } else { "s" })
+}
+
 impl fmt::Display for Difference {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines = Vec::new();
@@ -89,7 +93,7 @@ impl fmt::Display for Difference {
         for (points, what) in [(&self.added, "new"), (&self.gone, "gone")] {
             lines.extend(points.iter().take(NAMED).map(|point| format!("{what}: {point}")));
             if points.len() > NAMED {
-                lines.push(format!("{what}: {} more points", points.len() - NAMED));
+                lines.push(format!("{what}: {} more", counted(points.len() - NAMED)));
             }
         }
         if let Some((before, now)) = self.repeats {
@@ -101,7 +105,7 @@ impl fmt::Display for Difference {
         if self.limit {
             lines.push("the time limit is another".to_owned());
         }
-        lines.push(format!("as before: {} points", self.kept));
+        lines.push(format!("as before: {}", counted(self.kept)));
         out.write_str(&lines.join("\n       "))
     }
 }

@@ -13,6 +13,14 @@ pub enum PlanError {
         /// As many as are taken.
         most: u128,
     },
+    /// A sample of more points than are ever written out.
+    #[error("`sample` asks for {count} points, and at most {most} are written out; take a smaller count")]
+    LargeSample {
+        /// As many as are asked for.
+        count: u64,
+        /// As many as are taken.
+        most: u128,
+    },
     /// More runs than a journal keeps.
     #[error(
         "{points} points with {repeats} repeats are {runs} runs, and at most {most} are kept in one folder; take fewer points or repeats"
@@ -54,6 +62,14 @@ pub enum PlanError {
     SamePoint {
         /// Its settings.
         point: String,
+    },
+    /// A point with two values of one path.
+    #[error("the point {point} sets {path} twice; name one value, or two points")]
+    SamePath {
+        /// Its settings.
+        point: String,
+        /// The path.
+        path: String,
     },
     /// An exclusion of what no axis sets.
     #[error("`without` names {path}={value}, {why}")]

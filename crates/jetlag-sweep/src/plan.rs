@@ -207,7 +207,10 @@ impl Plan {
             Choice::Points(points) => self.named(points)?,
             Choice::Sample { count, seed } => {
                 if u128::from(*count) > MOST_POINTS {
-                    return Err(self.too_many(u128::from(*count)));
+                    return Err(PlanError::LargeSample {
+                        count: *count,
+                        most: MOST_POINTS,
+                    });
                 }
                 pick(self.grid(), *count, *seed, |index| {
                     let point = self.at(index);
@@ -274,6 +277,12 @@ impl Plan {
         for settings in points {
             let mut sorted: Vec<&Setting> = settings.iter().collect();
             sorted.sort();
+            if let Some([first, _]) = sorted.windows(2).find(|two| two[0].path == two[1].path) {
+                return Err(PlanError::SamePath {
+                    point: shown(settings),
+                    path: first.path.clone(),
+                });
+            }
             if !seen.insert(sorted) {
                 return Err(PlanError::SamePoint {
                     point: shown(settings),

@@ -82,7 +82,11 @@ fn tidy(value: f64) -> f64 {
 /// Reads the promises; all that are wrong are told at once.
 pub(super) fn parse(texts: &[String], tenants: &[&str]) -> Result<Vec<Expectation>, WrongUse> {
     let (mut all, mut problems) = (Vec::new(), Vec::new());
-    for text in texts {
+    for (place, text) in texts.iter().enumerate() {
+        if texts.iter().take(place).any(|earlier| earlier == text) {
+            problems.push(format!("--while {text}: it is given twice"));
+            continue;
+        }
         match parse_expectation(text, tenants) {
             Ok(promise) => all.push(promise),
             Err(error) => problems.push(format!("--while {error}")),

@@ -23,6 +23,11 @@ const FIGURES: [&str; 3] = ["response.p50", "response.p99", "miss_rate"];
 /// Version of the forms for programs.
 const SCHEMA: u32 = 1;
 
+/// A number of things: `1 run`, `2 runs`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// The table of a sweep; `written` is where it is on disk.
 pub(super) fn table(table: &Table, format: SweepFormat, written: Option<&Path>) -> anyhow::Result<()> {
     let mut out = Vec::new();
@@ -76,7 +81,12 @@ fn text(table: &Table, written: Option<&Path>) -> anyhow::Result<()> {
         && (!beside.fits(&style) || beside.kept(&style) < figures.len().min(FIGURES.len()));
     let [done, failed, skipped, left] = table.counts();
     let mut text = Ink::Bold.paint("SWEEP", &style)
-        + &format!("  {} points of {}: {done} runs done", points.len(), table.base);
+        + &format!(
+            "  {} of {}: {} done",
+            counted(points.len(), "point"),
+            table.base,
+            counted(done, "run")
+        );
     for (count, what) in [
         (failed, "failed"),
         (skipped, "left out after a failure"),
@@ -97,7 +107,7 @@ fn text(table: &Table, written: Option<&Path>) -> anyhow::Result<()> {
         }
     }
     if points.len() > PRINTED {
-        text += &format!("  … and {} more points\n", points.len() - PRINTED);
+        text += &format!("  … and {} more\n", counted(points.len() - PRINTED, "point"));
     }
     text += &failures(table);
     print_styled(&text, style.colour)?;

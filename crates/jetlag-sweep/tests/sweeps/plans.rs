@@ -150,3 +150,26 @@ fn the_time_that_is_left_is_of_the_runs_that_are_left() {
     };
     assert_eq!(Eta::of(rest, &[seen]).seconds, Some(0.5));
 }
+
+#[test]
+fn a_point_that_sets_a_path_twice_and_a_sample_that_is_too_large_are_refused() {
+    let of = |settings: &[(&str, &str)]| {
+        let settings = settings.iter().map(|(path, value)| Setting::new(*path, *value));
+        Plan {
+            choice: Choice::Points(vec![settings.collect()]),
+            ..Plan::default()
+        }
+    };
+    let twice = of(&[("a", "1"), ("b", "1"), ("a", "2")]).points().unwrap_err();
+    assert!(twice.to_string().contains("sets a twice"), "{twice}");
+    assert_eq!(of(&[("a", "1"), ("b", "1")]).points().unwrap().len(), 1);
+    let large = Plan {
+        choice: Choice::Sample {
+            count: u32::MAX.into(),
+            seed: 0,
+        },
+        ..grid(vec![Axis::of("a", ["1", "2"])])
+    };
+    let large = large.points().unwrap_err().to_string();
+    assert!(large.contains("`sample` asks for 4294967295 points"), "{large}");
+}

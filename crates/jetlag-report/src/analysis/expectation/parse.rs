@@ -58,12 +58,19 @@ fn subject(text: &str, path: &str, tenants: &[&str]) -> Result<Of, ExpectationEr
         }
         _ => {}
     }
-    let (_, metric) = split?;
+    let (tenant, metric) = split?;
+    // Of a tenant, and measured for the machine.
+    let energy = metric
+        .split('.')
+        .next()
+        .filter(|first| *first == "energy")
+        .map(|_| format!("energy.{tenant}.per_frame"));
     let names: Vec<String> = Metric::all().map(|(name, _)| name).collect();
     Err(ExpectationError::UnknownMetric {
         text: text.to_owned(),
         metric: metric.to_owned(),
-        nearest: meant(metric)
+        nearest: energy
+            .or_else(|| meant(metric))
             .or_else(|| nearest(metric, names.iter().map(String::as_str)).map(str::to_owned)),
     })
 }

@@ -482,7 +482,7 @@ impl Of<'_> {
             add(
                 "work-upper-bound",
                 format!(
-                    "{bounds} of {} nodes depend on data: their work is the most that can occur, and the shares are too high by that.",
+                    "The work of {bounds} of {} nodes depends on data: what is counted is the most that can occur, and the shares are too high by that.",
                     self.work.len()
                 ),
                 "Compare runs of the same data.",
