@@ -368,3 +368,34 @@ fn runs_under_several_conditions_are_fitted_one_by_one() {
         &["--where a=b chooses among the runs of a sweep"],
     );
 }
+
+#[test]
+fn networks_of_a_detectors_spec_are_an_axis_and_rows_of_a_model() {
+    let base = r#"Scenario(duration: "600s", warmup: "0s", tenants: [
+        Tenant(name: "net", detector: "builtin:camera", source: Synthetic(Camera), backend: Cpu(threads: 1), frames: 3)])"#;
+    let sweep = r#"Sweep(base: "base.ron", repeats: 2, axes: [Axis(set: "tenants.net.network", files: "nets/*.onnx")])"#;
+    let folder = folder(&["one", "two", "three"], base, sweep);
+    let table = json(&["sweep", "s.ron", "-o", "s", "-q"], folder.path());
+    let rows = table["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 18);
+    for row in rows {
+        assert_eq!(row["state"], "done", "{row}");
+        let file = row["set"]["tenants.net.network"].as_str().unwrap();
+        let bytes = fs::read(folder.path().join(file)).unwrap();
+        let hash = blake3::hash(&bytes).to_hex().to_string();
+        assert_eq!(
+            row["networks"],
+            serde_json::json!([format!("net={hash}")]),
+            "{row}"
+        );
+    }
+    // Real times are the machine's; memory is there in any case.
+    let scored = json(
+        &["predict", "eval", "s", "--protocol", "leave-one-network-out"],
+        folder.path(),
+    );
+    let text = scored.to_string();
+    for name in ["one", "two", "three"] {
+        assert!(text.contains(&format!("\"{name}\"")), "{name} in {text}");
+    }
+}

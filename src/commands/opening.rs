@@ -28,6 +28,9 @@ pub enum NoDetector {
     /// Its spec cannot be taken.
     #[error(transparent)]
     Spec(#[from] DetectorError),
+    /// A network in place of that of a detector which has several: no scenario says so, but a changed run file may.
+    #[error("a network can stand in for that of one spec alone, and the detector is none")]
+    SeveralNetworks,
     /// Two that make no fusion.
     #[error(transparent)]
     Fusion(#[from] NoFusion),
@@ -55,7 +58,7 @@ fn of_cameras(count: usize) -> String {
 
 /// What there is to say of a detector that is named by itself, if it can only be part of a fusion.
 pub fn only_in_fusion(reference: &DetectorRef, detector: &Detector) -> Option<OnlyInFusion> {
-    match reference {
+    match reference.spec() {
         DetectorRef::File(path) if detector.input == ContentKind::Set => Some(OnlyInFusion {
             detector: detector.name.clone(),
             spec: path.display().to_string(),
@@ -100,6 +103,19 @@ pub fn fed(reference: &DetectorRef, made: Option<&MadeInputs>) -> Result<Detecto
                 &embedded::network,
             )?)
         }
+        DetectorRef::WithNetwork { spec, network } => with_network(spec, network),
+    }
+}
+
+/// The detector of a spec with `network` in place of its own.
+fn with_network(of: &DetectorRef, network: &Path) -> Result<Detector, NoDetector> {
+    match of {
+        DetectorRef::File(path) | DetectorRef::Whole(path) => Ok(spec::load_with(path, network)?),
+        DetectorRef::Builtin(name) => {
+            let (text, base) = (embedded::detector_spec(name)?, Path::new("engines"));
+            Ok(spec::with_network(text, name, base, network)?)
+        }
+        DetectorRef::Fusion(_) | DetectorRef::WithNetwork { .. } => Err(NoDetector::SeveralNetworks),
     }
 }
 

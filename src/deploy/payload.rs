@@ -164,25 +164,34 @@ impl Payload {
     }
 
     fn detector_of(&mut self, tenant: &Tenant) -> Result<(), DeployError> {
-        match &tenant.detector {
+        let instead = match &tenant.detector {
+            Some(DetectorRef::WithNetwork { network, .. }) => {
+                let remote = self.network(network)?;
+                let field = format!("tenants.{}.network", tenant.name);
+                self.paths.push(Named::plain(field, network, remote));
+                Some(network.as_path())
+            }
+            _ => None,
+        };
+        match tenant.detector.as_ref().map(DetectorRef::spec) {
             Some(DetectorRef::Fusion(of)) => {
                 for (word, part) in [("camera", &of.camera), ("lidar", &of.lidar)] {
                     if let DetectorRef::File(file) = &**part {
-                        let remote = self.detector(file)?;
+                        let remote = self.detector(file, None)?;
                         let field = format!("tenants.{}.detector.{word}", tenant.name);
                         self.paths.push(Named::plain(field, file, remote));
                     }
                 }
             }
             Some(DetectorRef::Whole(file)) => {
-                let remote = self.detector(file)?;
+                let remote = self.detector(file, instead)?;
                 let field = format!("tenants.{}.detector.whole", tenant.name);
                 self.paths.push(Named::plain(field, file, remote));
             }
             Some(DetectorRef::File(file)) => {
                 let (remote, made) = match &tenant.made {
                     Some(made) => (self.network(file)?, Some(self.made(file, made)?)),
-                    None => (self.detector(file)?, None),
+                    None => (self.detector(file, instead)?, None),
                 };
                 self.paths.push(Named {
                     field: format!("tenants.{}.detector", tenant.name),
@@ -191,7 +200,7 @@ impl Payload {
                     made,
                 });
             }
-            Some(DetectorRef::Builtin(_)) | None => {}
+            Some(DetectorRef::Builtin(_) | DetectorRef::WithNetwork { .. }) | None => {}
         }
         Ok(())
     }
@@ -230,15 +239,19 @@ impl Payload {
         Ok(remote)
     }
 
-    /// A spec with its networks and their weights.
-    fn detector(&mut self, path: &Path) -> Result<String, DeployError> {
-        let detector = spec::load(path).map_err(|error| DeployError::File {
+    /// A spec with its networks and their weights, unless the tenant has another network `instead`.
+    fn detector(&mut self, path: &Path, instead: Option<&Path>) -> Result<String, DeployError> {
+        let loaded = match instead {
+            Some(network) => spec::load_with(path, network),
+            None => spec::load(path),
+        };
+        let detector = loaded.map_err(|error| DeployError::File {
             path: path.display().to_string(),
             problem: error.to_string(),
         })?;
         let text = files::read_text(path, files::TEXT).map_err(|error| unreadable(path, &error))?;
         for engine in &detector.program.engines {
-            let NetworkSource::File(network) = engine else {
+            let (NetworkSource::File(network), None) = (engine, instead) else {
                 continue;
             };
             not_absolute(path, &text, network)?;
@@ -489,6 +502,28 @@ mod tests {
             payload.sets("/home/n/jetlag")[0],
             format!("tenants.camera.detector=\"/home/n/jetlag/files{here}/engines/camera.ron\"")
         );
+    }
+
+    #[test]
+    fn a_network_that_stands_in_for_a_spec_s_own_comes_and_the_own_need_not_be_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let spec = fs::read_to_string("engines/camera.ron").unwrap();
+        fs::write(root.join("camera.ron"), spec).unwrap();
+        fs::copy("engines/camera.onnx", root.join("other.onnx")).unwrap();
+        let of = |detector: &str| {
+            let scenario = format!(
+                "(tenants: [(name: \"c\", detector: {detector:?}, network: \"other.onnx\", backend: Cpu(), source: Synthetic(Camera))])"
+            );
+            fs::write(root.join("s.ron"), scenario).unwrap();
+            let brought = payload(&root.join("s.ron")).unwrap();
+            (brought.items.len(), brought.sets("/b"))
+        };
+        let there = format!("/b/files{}", root.display());
+        let network = format!("tenants.c.network=\"{there}/other.onnx\"");
+        let spec = format!("tenants.c.detector=\"{there}/camera.ron\"");
+        assert_eq!(of("camera.ron"), (3, vec![network.clone(), spec]));
+        assert_eq!(of("builtin:camera"), (2, vec![network]));
     }
 
     #[test]

@@ -50,11 +50,28 @@ static DETECTORS: Choices<'_> = Choices {
 /// # Errors
 /// [`DetectorError::WrongSpec`], with everything that is wrong, and where.
 pub fn load(path: &Path) -> Result<Detector, DetectorError> {
+    let (name, text) = opened(path)?;
+    made(&text, &name, folder(path), Networks::Own(&|_| None))
+}
+
+/// As [`load`], with `network` in place of the only network of the spec, which need not be there.
+///
+/// # Errors
+/// Also for a spec of several networks.
+pub fn load_with(path: &Path, network: &Path) -> Result<Detector, DetectorError> {
+    let (name, text) = opened(path)?;
+    with_network(&text, &name, folder(path), network)
+}
+
+fn opened(path: &Path) -> Result<(String, String), Problems> {
     let name = path.display().to_string();
     let text = files::read_given_text(path, FORMAT.longest)
         .map_err(|error| Problems::unreadable(&name, &FORMAT, error.to_string()))?;
-    let base = path.parent().unwrap_or(Path::new(""));
-    from_str(&text, &name, base, &|_| None)
+    Ok((name, text))
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
 }
 
 /// Reads a spec from `text`, which messages call `name`.
@@ -70,13 +87,41 @@ pub fn from_str(
     base: &Path,
     embedded: &dyn Fn(&str) -> Option<NetworkSource>,
 ) -> Result<Detector, DetectorError> {
+    made(text, name, base, Networks::Own(embedded))
+}
+
+/// As [`from_str`], with `network` in place of the only network of the spec.
+///
+/// # Errors
+/// Also for a spec of several networks.
+pub fn with_network(text: &str, name: &str, base: &Path, network: &Path) -> Result<Detector, DetectorError> {
+    made(text, name, base, Networks::Instead(network))
+}
+
+/// Where the networks of a spec come from.
+#[derive(Clone, Copy)]
+enum Networks<'a> {
+    /// The spec names them: those in the binary are asked of this, the others are files.
+    Own(&'a dyn Fn(&str) -> Option<NetworkSource>),
+    /// This file is taken for the only one.
+    Instead(&'a Path),
+}
+
+fn made(text: &str, name: &str, base: &Path, networks: Networks<'_>) -> Result<Detector, DetectorError> {
     let (spec, root) = typed(text, name)?;
     let mut rules = Rules::new(&root);
     spec.check(&mut rules);
-    let networks = spec.networks().into_iter();
-    let engines: Vec<NetworkSource> = networks
-        .filter_map(|(field, written)| find_network(field, written, base, embedded, &mut rules))
-        .collect();
+    let engines: Vec<NetworkSource> = match networks {
+        Networks::Own(embedded) => {
+            let all = spec.networks().into_iter();
+            all.filter_map(|(field, written)| find_network(field, written, base, embedded, &mut rules))
+                .collect()
+        }
+        Networks::Instead(network) => {
+            spec.check_has_one(&mut rules);
+            vec![NetworkSource::File(network.to_owned())]
+        }
+    };
     if let [engine] = &engines[..]
         // What cannot be read is told when it is loaded, and a plan by its library.
         && let Ok(facts) = super::network::facts_of(engine)
@@ -155,6 +200,20 @@ impl DetectorSpec {
             DetectorSpec::Camera(camera) => camera.check_inputs(inputs, rules),
             DetectorSpec::Lidar(lidar) => lidar.check_inputs(inputs, rules),
             DetectorSpec::Network(_) => {}
+        }
+    }
+
+    /// Another network can stand in for one alone.
+    fn check_has_one(&self, rules: &mut Rules<'_>) {
+        if let [(first, _), others @ ..] = &self.networks()[..]
+            && !others.is_empty()
+        {
+            let why = format!(
+                "the tenant's `network` stands in for the only network of a spec, and this one has {}",
+                others.len() + 1
+            );
+            let advice = "leave the tenant's `network` out and name the networks in a copy of the spec";
+            rules.contradiction(first, why, advice);
         }
     }
 

@@ -68,6 +68,8 @@ pub(super) struct TenantFile {
     pub(super) place: Place,
     pub(super) name: Option<Spot<String>>,
     pub(super) detector: Read<DetectorFile>,
+    /// A network in place of the one that the detector's spec names.
+    pub(super) network: Read<String>,
     pub(super) backend: Read<BackendFile>,
     /// Where it is shared, the one that it names.
     pub(super) source: Read<SourceFile>,
@@ -224,6 +226,7 @@ const SCENARIO_FIELDS: &[&str] = &[
 const TENANT_FIELDS: &[&str] = &[
     "name",
     "detector",
+    "network",
     "backend",
     "source",
     "arrival",
@@ -341,6 +344,7 @@ fn tenant(r: &mut Reader, node: &Node, sources: &SharedSources<'_>) -> Option<Te
         place: node.place.clone(),
         name: r.required(&fields, "name", "name: \"camera\"", Reader::text),
         detector: r.optional(&fields, "detector", detector),
+        network: r.optional(&fields, "network", Reader::text),
         backend: r.optional(&fields, "backend", backend),
         source: r.optional(&fields, "source", |r, node, field| match sources.named(r, node) {
             None => source(r, node, field),

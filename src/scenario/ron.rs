@@ -113,6 +113,9 @@ fn tenant(tenant: &Tenant) -> String {
     if let Some(detector) = &tenant.detector {
         field("detector", self::detector(detector, tenant));
     }
+    if let Some(DetectorRef::WithNetwork { network, .. }) = &tenant.detector {
+        field("network", path(network));
+    }
     field("backend", backend(&tenant.backend));
     // A stressor's bursts are due by its level, and it has no frames.
     if tenant.stress().is_none() {
@@ -172,6 +175,8 @@ fn detector(detector: &DetectorRef, tenant: &Tenant) -> String {
         (DetectorRef::Whole(spec), _) => format!("Fusion({}whole: {})", rules(tenant), path(spec)),
         (DetectorRef::File(file), None) => path(file),
         (DetectorRef::File(file), Some(made)) => format!("Network(network: {}, {made})", path(file)),
+        // The network has a field of its own.
+        (DetectorRef::WithNetwork { spec, .. }, _) => self::detector(spec, tenant),
     }
 }
 

@@ -29,6 +29,7 @@ fn the_records_of_all_versions_stay_readable() {
         ("v1.14.mcap", 14),
         ("v1.15.mcap", 15),
         ("v1.16.mcap", 16),
+        ("v1.17.mcap", 17),
     ] {
         let mut reader = RunReader::open(&Path::new(RECORDS).join(name)).unwrap();
         assert_eq!(reader.manifest().name(), "made", "{name}");

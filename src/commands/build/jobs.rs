@@ -194,7 +194,7 @@ fn calibration(input: &Input, args: &PlanArgs) -> Result<Option<String>, WrongUs
 
 /// Whether frames are sets, of one network. What cannot be opened is told where its networks are sought.
 fn takes_sets(reference: &DetectorRef, input: &Input) -> bool {
-    match (reference, input) {
+    match (reference.spec(), input) {
         (DetectorRef::Whole(_), _) => true,
         (DetectorRef::File(_), Input::Detector(_, made)) => {
             let opened = opening::fed(reference, made.as_ref());
@@ -211,6 +211,8 @@ fn spec_text(reference: &DetectorRef) -> Vec<u8> {
             files::read(path, files::TEXT).unwrap_or_default()
         }
         DetectorRef::Builtin(name) => format!("{name} of jetlag {}", env!("CARGO_PKG_VERSION")).into_bytes(),
+        // Which network it is goes into the plan's key by itself.
+        DetectorRef::WithNetwork { spec, .. } => spec_text(spec),
         DetectorRef::Fusion(of) => [spec_text(&of.camera), spec_text(&of.lidar)].concat(),
     }
 }

@@ -409,3 +409,24 @@ fn as_many_classes_as_a_detection_can_name_are_taken_and_no_more() {
     let refused = with(65_536).unwrap_err();
     assert!(refused.contains("at most 65535 names"), "{refused}");
 }
+
+#[test]
+fn another_network_stands_in_for_the_only_one_of_a_spec() {
+    let other = Path::new("engines/camera.onnx");
+    let of = |text: &str| with_network(text, "spec.ron", Path::new("/nowhere"), other);
+    // The spec's own is not there.
+    let detector = of(GOOD).unwrap();
+    let [NetworkSource::File(file)] = &detector.program.engines[..] else {
+        panic!("{:?}", detector.program.engines);
+    };
+    assert_eq!(file, other);
+    // It is checked like the spec's own.
+    let taller = of(&GOOD.replace("tensor: \"images\"", "tensor: \"pictures\"")).map(|_| ());
+    assert!(taller.unwrap_err().to_string().contains("pictures"));
+    let lidar = include_str!("../../../engines/lidar.ron");
+    let refused = of(lidar).map(|_| ()).unwrap_err().to_string();
+    assert!(
+        refused.contains("stands in for the only network of a spec, and this one has 2"),
+        "{refused}"
+    );
+}

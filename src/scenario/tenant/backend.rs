@@ -51,6 +51,7 @@ impl One<'_> {
         let typed = self.typed;
         let given = [
             ("detector", typed.detector.given().map(|spot| &spot.place)),
+            ("network", typed.network.given().map(|spot| &spot.place)),
             ("source", typed.source.given().map(|spot| &spot.place)),
             ("arrival", typed.arrival.given().map(|spot| &spot.place)),
         ];
@@ -76,6 +77,11 @@ impl One<'_> {
         profile: bool,
         r: &mut Reader,
     ) -> BackendChoice {
+        if let (Some(network), Some(_)) = (self.typed.network.given(), plans.given()) {
+            let why = "`plans` are loaded as they are, so no network would be read";
+            let advice = "leave one of the two out: a network's plan is built by TensorRt(build: \"…\")";
+            self.contradiction(r, &network.place, "network", why, advice);
+        }
         if let (Some(build), Some(_)) = (build.given(), plans.given()) {
             let why = "`plans` are loaded as they are, but `build` is for building them";
             self.contradiction(r, &build.place, "backend", why, "set only one of them");

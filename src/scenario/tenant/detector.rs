@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::file::{DetectorFile, SourceFile};
+use super::super::file::{BackendFile, DetectorFile, SourceFile};
 use super::super::{DetectorRef, Fill, MadeInputs};
 use super::One;
 use crate::nearest::nearest;
@@ -10,6 +10,20 @@ use crate::written::{Place, ProblemKind, Read, Reader, Spot, root_name, shown};
 
 /// What names a network or a plan, which runs on made inputs, and no spec.
 const BARE: [&str; 4] = [".onnx", ".plan", ".engine", ".trt"];
+
+/// Why there is nothing that the field `network` could replace, and what to do.
+const NO_SPEC: (&str, &str) = (
+    "it stands in for the network of a detector's spec, and there is no `detector`",
+    "name the spec: detector: \"engines/camera.ron\"; or run the network alone: detector: \"net.onnx\"",
+);
+const BARE_HAS_NO_SPEC: (&str, &str) = (
+    "it stands in for the network of a detector's spec, and `detector` is a network already",
+    "leave `network` out and name the network in `detector`",
+);
+const FUSION_HAS_SEVERAL: (&str, &str) = (
+    "a fusion of two detectors has several networks",
+    "name a copy of the spec with the other network: Fusion(camera: \"copy.ron\", …)",
+);
 
 /// A tenant's detector, and what it is fed where it is a bare network.
 #[derive(Debug, Default)]
@@ -24,10 +38,10 @@ impl Chosen {
     fn of(detector: Option<DetectorRef>) -> Self {
         let is_bare = |reference: &DetectorRef| match reference {
             DetectorRef::File(path) => is_bare_spec(path),
-            DetectorRef::Builtin(_) | DetectorRef::Fusion(_) | DetectorRef::Whole(_) => false,
+            _ => false,
         };
         Chosen {
-            needs_no_source: detector.as_ref().is_some_and(is_bare),
+            needs_no_source: detector.as_ref().map(DetectorRef::spec).is_some_and(is_bare),
             detector,
             made: None,
         }
@@ -54,6 +68,11 @@ impl One<'_> {
                     };
                     r.report(&self.typed.place, kind);
                 }
+                // Of a stressor all of this is told at once.
+                let is_stressor = |spot: &Spot<BackendFile>| matches!(spot.value, BackendFile::Stress(_));
+                if !self.typed.backend.given().is_some_and(is_stressor) {
+                    self.no_other_network(NO_SPEC, r);
+                }
                 return Chosen::default();
             }
             Read::Given(spot) => spot,
@@ -61,16 +80,43 @@ impl One<'_> {
         let name = match &spot.value {
             DetectorFile::Named(name) => name,
             DetectorFile::Network(file) => {
+                self.no_other_network(BARE_HAS_NO_SPEC, r);
                 let made = self.files_of(&file.made, &file.places, r);
                 return self.network(&file.network.value, &file.network.place, made, r);
             }
-            DetectorFile::Fusion(file) => return Chosen::of(self.fusion(file, r)),
+            DetectorFile::Fusion(file) => {
+                let detector = self.fusion(file, r);
+                if let Some(DetectorRef::Fusion(_)) = detector {
+                    self.no_other_network(FUSION_HAS_SEVERAL, r);
+                    return Chosen::of(detector);
+                }
+                return Chosen::of(self.with_network(detector, r));
+            }
         };
         let is_bare = BARE.iter().any(|ending| name.ends_with(ending));
         if is_bare && !name.starts_with("builtin:") {
+            self.no_other_network(BARE_HAS_NO_SPEC, r);
             return self.network(name, &spot.place, MadeInputs::default(), r);
         }
-        Chosen::of(self.named(name, &spot.place, "detector", r))
+        let detector = self.named(name, &spot.place, "detector", r);
+        Chosen::of(self.with_network(detector, r))
+    }
+
+    /// The detector with the network that is to stand in for its spec's own, if one is given.
+    fn with_network(&self, detector: Option<DetectorRef>, r: &mut Reader) -> Option<DetectorRef> {
+        let Some(spot) = self.typed.network.given() else {
+            return detector;
+        };
+        let network = self.find(&spot.value, &spot.place, "network", "network", Path::is_file, r)?;
+        let spec = Box::new(detector?);
+        Some(DetectorRef::WithNetwork { spec, network })
+    }
+
+    /// Where there is no spec of one network, none can stand in for it.
+    fn no_other_network(&self, (why, advice): (&str, &str), r: &mut Reader) {
+        if let Some(spot) = self.typed.network.given() {
+            self.contradiction(r, &spot.place, "network", why, advice);
+        }
     }
 
     /// A spec, or one in the binary.

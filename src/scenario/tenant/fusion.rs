@@ -223,7 +223,7 @@ impl One<'_> {
         let Some(spot) = self.typed.source.given() else {
             return;
         };
-        match detector {
+        match detector.map(DetectorRef::spec) {
             // Why there is no source was told where it was read.
             _ if matches!(source, SourceSpec::Empty) => {}
             Some(DetectorRef::Fusion(_) | DetectorRef::Whole(_)) if !has_sets => {

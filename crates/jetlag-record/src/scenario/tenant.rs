@@ -112,6 +112,23 @@ pub enum DetectorRef {
     Fusion(FusionSpec),
     /// A spec of one network that takes all sensors of a set.
     Whole(PathBuf),
+    /// A detector of one network with another one in its place.
+    WithNetwork {
+        /// The spec, which is never such a pair itself.
+        spec: Box<DetectorRef>,
+        /// The network that stands in for the spec's own.
+        network: PathBuf,
+    },
+}
+
+impl DetectorRef {
+    /// The detector as its spec describes it, whichever network it has.
+    pub fn spec(&self) -> &DetectorRef {
+        match self {
+            DetectorRef::WithNetwork { spec, .. } => spec,
+            other => other,
+        }
+    }
 }
 
 /// A detector of images and one of sweeps, whose boxes are put together.

@@ -18,7 +18,7 @@ const POWER_MODE: &str = "power_mode";
 /// Whether a path sets a tenant's network, or what it is fed.
 pub(super) fn is_network(path: &str) -> bool {
     let mut parts = path.split('.');
-    parts.next() == Some("tenants") && parts.nth(1) == Some("detector")
+    parts.next() == Some("tenants") && matches!(parts.nth(1), Some("detector" | "network"))
 }
 
 /// The runs of a table that have these values.
@@ -168,6 +168,7 @@ mod tests {
     fn a_tenants_detector_and_its_fields_are_its_network() {
         assert!(is_network("tenants.camera.detector"));
         assert!(is_network("tenants.0.detector.shapes"));
+        assert!(is_network("tenants.camera.network"));
         assert!(!is_network("tenants.camera.backend"));
         assert!(!is_network("tenants.detector"));
         assert!(!is_network("duration"));
