@@ -226,14 +226,14 @@ fn layers(path: &Path, given: &Given) -> anyhow::Result<(LayerTable, u32)> {
     let graph = work::open(path)?;
     let (given, asked) = batch_apart(&graph, given);
     let (table, batch) =
-        described(&graph, &given).map_err(|error| WrongUse(format!("{}: {error}", path.display())))?;
+        described(&graph, &given, None).map_err(|error| WrongUse(format!("{}: {error}", path.display())))?;
     Ok((table, asked.unwrap_or(batch)))
 }
 
-/// The layers of a network, and the batch that these sizes are of; or a sentence.
-fn described(graph: &Graph, given: &Given) -> Result<(LayerTable, u32), String> {
+/// The layers of a network, and the batch that these sizes are of: the one that is known, or the first dimension; or a sentence.
+fn described(graph: &Graph, given: &Given, known: Option<u32>) -> Result<(LayerTable, u32), String> {
     let layers = jetlag_work::layers(graph, given).map_err(|error| error.to_string())?;
-    let batch = u32::try_from(layers.batch).unwrap_or(u32::MAX).max(1);
+    let batch = known.unwrap_or_else(|| u32::try_from(layers.batch).unwrap_or(u32::MAX).max(1));
     let table = LayerTable::new(table::of(&layers.layers, batch)).map_err(|error| error.to_string())?;
     Ok((table, batch))
 }

@@ -52,7 +52,7 @@
 //! Traffic in fused chains instead of layer by layer was worse on the H100 (29 instead of 22 %), and so was a price for weights of their own (35 %).
 //!
 //! A second H100 sweep (23 networks, 69 runs) showed what that data could not: attention, weights that layers share, windows in the batch and nodes that
-//! compute with sizes had been counted wrongly ([`Weights`], [`LayerKind::Sizes`]). Counting them took memory from 19.7 to 13.9 %, energy from 17.8
+//! compute with sizes had been counted wrongly ([`Weights`], [`LayerKind::Sizes`]). Counting them took memory from 19.7 to 15.0 %, energy from 17.8
 //! to 17.0, and power from 11.9 to 14.7. Latency went from 15.4 to 17.0, and to 15.3 with a fourth form (launches on top, no patches). Tried and left: that form with depthwise
 //! work, weights or pointwise and spatial work priced apart (15.2 to 17.4), it in place of the third (15.6), a count of layers that no kernel
 //! joins (17.7), sizes with a price of their own (17.5), logarithmic and Huber losses (17.5 to 18.9). Twelve runs of 11 further networks were looked at once all were chosen.

@@ -109,7 +109,9 @@ fn image(dims: &[u64], kind: LayerKind, batch: u64) -> [u64; 3] {
         ([_, .., values], LayerKind::Linear, _) | ([_, .., values], _, None) => {
             with_places(*values, per_item(dims, batch) / (*values).max(1))
         }
-        ([_, c, h, w], _, Some(images)) => [*c, h.saturating_mul(images), *w],
+        ([_, c, h, w], _, Some(1)) => [*c, *h, *w],
+        // The kernel still has to fit into each side.
+        ([_, c, h, w], LayerKind::Convolution, Some(images)) => [*c, h.saturating_mul(images), *w],
         ([_, c, rest @ ..], _, Some(images)) => with_places(*c, per_item(rest, 1).saturating_mul(images)),
         _ => [1, 1, 1],
     }
@@ -227,6 +229,14 @@ mod tests {
         assert_eq!(sizes(1), (96, 288, [16 * 49, 1]));
         // 197 is no multiple of 2, so it is no batch.
         assert_eq!(sizes(2), (768, 768, [197, 1]));
+    }
+
+    #[test]
+    fn pillars_in_front_are_places_of_one_frame() {
+        let layers = of(&[shape("Conv", &[12_000, 9, 32, 1], &[12_000, 64, 32, 1])], 1);
+        assert_eq!(layers[0].output, [12_000 * 32, 1]);
+        let layers = of(&[shape("Relu", &[12_000, 64, 32, 8], &[12_000, 64, 32, 8])], 1);
+        assert_eq!(layers[0].output, [750, 4096]);
     }
 
     #[test]

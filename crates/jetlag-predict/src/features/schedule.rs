@@ -19,11 +19,14 @@ impl<'a> Graph<'a> {
         let reads: Vec<Vec<usize>> = layers
             .iter()
             .enumerate()
-            .map(|(at, layer)| match (layer.reads.as_slice(), at) {
-                _ if layer.kind == LayerKind::Sizes => Vec::new(),
-                ([], 0) => Vec::new(),
-                ([], at) => vec![at - 1],
-                (reads, _) => reads.to_vec(),
+            .map(|(at, layer)| match layer.reads.as_slice() {
+                _ if is_of_sizes(layer) => Vec::new(),
+                [] => layers[..at]
+                    .iter()
+                    .rposition(|before| !is_of_sizes(before))
+                    .into_iter()
+                    .collect(),
+                reads => reads.to_vec(),
             })
             .collect();
         let mut last_reader: Vec<Option<usize>> = vec![None; layers.len()];
@@ -72,9 +75,13 @@ pub fn peak_live_values(table: &LayerTable) -> f64 {
             .fold(0.0, f64::max);
     }
     let graph = Graph::of(layers);
-    let input = layers.first().map_or(0.0, read);
+    let first = first_that_holds(layers);
+    let input = layers.get(first).map_or(0.0, read);
     let (mut live, mut peak) = (input, 0.0_f64);
     for (at, freed) in graph.freed_after.iter().enumerate() {
+        if is_of_sizes(&layers[at]) {
+            continue;
+        }
         let replaced = graph.replaced(at);
         if replaced.is_none() {
             live += written(&layers[at]);
@@ -82,7 +89,7 @@ pub fn peak_live_values(table: &LayerTable) -> f64 {
         peak = peak.max(live);
         let gone = freed.iter().filter(|from| replaced != Some(**from));
         live -= gone.map(|from| written(&layers[*from])).sum::<f64>();
-        if at == 0 {
+        if at == first {
             live -= input;
         }
     }
@@ -102,12 +109,12 @@ pub(super) struct Blocks {
 pub(super) fn peak_blocks(table: &LayerTable) -> Blocks {
     let layers = table.layers();
     let graph = Graph::of(layers);
-    let input = layers.first().map_or(0.0, read);
+    let input = layers.get(first_that_holds(layers)).map_or(0.0, read);
     let outputs = graph
         .readers
         .iter()
         .zip(layers)
-        .filter(|(readers, _)| **readers == 0);
+        .filter(|(readers, layer)| **readers == 0 && !is_of_sizes(layer));
     let ends = input + outputs.map(|(_, layer)| written(layer)).sum::<f64>();
     if has_no_graph(layers) {
         return Blocks {
@@ -120,6 +127,9 @@ pub(super) fn peak_blocks(table: &LayerTable) -> Blocks {
     let mut own = vec![0_u64; layers.len()];
     let mut values = 0.0;
     for (at, freed) in graph.freed_after.iter().enumerate() {
+        if is_of_sizes(&layers[at]) {
+            continue;
+        }
         let replaced = graph.replaced(at);
         // At most 2⁶⁰, and whole.
         let size = written(&layers[at]) as u64;
@@ -161,6 +171,19 @@ pub(super) fn folded(table: &LayerTable) -> Vec<&Layer> {
     all.map(|from| &layers[from])
         .filter(|layer| layer.kind == LayerKind::Convolution)
         .collect()
+}
+
+/// Sizes are numbers on the host: they take no block, and nothing waits for them.
+fn is_of_sizes(layer: &Layer) -> bool {
+    layer.kind == LayerKind::Sizes
+}
+
+/// The layer that the network's input goes into.
+fn first_that_holds(layers: &[Layer]) -> usize {
+    layers
+        .iter()
+        .position(|layer| !is_of_sizes(layer))
+        .unwrap_or_default()
 }
 
 fn has_no_graph(layers: &[Layer]) -> bool {

@@ -102,6 +102,28 @@ fn a_norm_that_is_folded_copies_the_weights_before_it() {
 }
 
 #[test]
+fn nodes_that_compute_with_sizes_are_launched_and_change_nothing_else() {
+    let plain = table(normed());
+    // Two before the first layer and one behind each other one, as exporters write them.
+    let sizes = Layer {
+        kind: LayerKind::Sizes,
+        ..Layer::convolution("size", [1, 1], 1, 1, 0, 1, 1)
+    };
+    let mut all = vec![sizes.clone(), sizes.clone()];
+    for (at, mut layer) in normed().into_iter().enumerate() {
+        layer.reads = layer.reads.iter().map(|from| 2 * from + 2).collect();
+        all.push(layer);
+        assert_eq!(all.len(), 2 * at + 3);
+        all.push(sizes.clone());
+    }
+    let with_sizes = table(all);
+    for name in TERM_NAMES {
+        let more = if name == "other_layers" { 6.0 } else { 0.0 };
+        assert_eq!(term(&with_sizes, 3, name), term(&plain, 3, name) + more, "{name}");
+    }
+}
+
+#[test]
 fn a_transposed_convolution_multiplies_for_each_of_its_inputs() {
     let up = Layer {
         kernel: [2, 2],

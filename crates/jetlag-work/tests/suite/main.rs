@@ -6,6 +6,7 @@ mod build;
 mod control;
 mod errors;
 mod independent;
+mod layers;
 mod networks;
 mod operators;
 mod pagoda;

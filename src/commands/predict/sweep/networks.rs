@@ -72,7 +72,8 @@ fn read(run: &Run<'_>) -> Result<Described, String> {
             *first = 1;
         }
     }
-    let (table, _) = described(&graph, &given)?;
+    // A detector's frame is one item, also where the first dimension is something else, as pillars are.
+    let (table, _) = described(&graph, &given, Some(1))?;
     Ok(Described {
         table,
         shape: shape(&detector),
