@@ -6,8 +6,8 @@
 use std::path::Path;
 
 use jetlag_predict::{
-    Dataset, EvalOptions, FeatureSet, FitOptions, LayerTable, Model, ModelError, Protocol, Question, Stage,
-    Verdict, dataset, eval, fit, text,
+    Dataset, EvalOptions, FeatureSet, FitOptions, LayerTable, Model, ModelError, PredictError, Protocol,
+    Question, Stage, Verdict, dataset, eval, fit, text,
 };
 use jetlag_work::{Dim, Given, Graph};
 
@@ -95,12 +95,21 @@ fn evaluate(args: &PredictEval) -> anyhow::Result<Outcome> {
         stage: args.stage.map(stage),
         ..defaults
     };
-    let evaluation = eval(&data, fitted.as_ref(), &options).map_err(WrongUse::because)?;
+    let evaluation = eval(&data, fitted.as_ref(), &options).map_err(|error| refused(&data, error))?;
     print(&match args.format {
         Format::Json => serde_json::to_string_pretty(&evaluation)? + "\n",
         Format::Text => text::evaluation(&evaluation),
     })?;
     Ok(Outcome::Done)
+}
+
+/// Where rows do not suffice, those that were left out may be the cause.
+fn refused(data: &Dataset, error: PredictError) -> WrongUse {
+    let left_out = text::left_out(data);
+    if !left_out.is_empty() {
+        say(left_out.trim_end());
+    }
+    WrongUse::because(error)
 }
 
 fn fit_model(args: &PredictFit) -> anyhow::Result<Outcome> {
@@ -117,7 +126,7 @@ fn fit_model(args: &PredictFit) -> anyhow::Result<Outcome> {
         seed: args.seed,
         ..FitOptions::default()
     };
-    let model = fit(&data, &options).map_err(WrongUse::because)?;
+    let model = fit(&data, &options).map_err(|error| refused(&data, error))?;
     model.save(&args.output).map_err(WrongUse::because)?;
     print(&format!(
         "{}{}wrote {}\n",

@@ -11,6 +11,7 @@ use super::{done, folder, json, table};
 use crate::common::output::{assert_refused, jetlag, run, stderr};
 use crate::common::under_way::wait_until;
 
+const CAMERA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx");
 const TWO: &str = r#"Sweep(base: "base.ron", repeats: 3, order: Random(seed: 7), axes: [
     Axis(set: "tenants.camera.arrival.hz", values: [30, 150]),
     Axis(set: "tenants.camera.overload", values: ["DropOldest(queue: 1)", "Queue(capacity: 16)"]),
@@ -254,6 +255,63 @@ fn the_configuration_runs_and_pandas_and_duckdb_read_its_table() {
 }
 
 /// A limit on the length of files stands for a disk without room: the system refuses the same writes, in other words.
+#[test]
+fn a_network_that_changes_between_runs_is_told_and_one_of_an_axis_ends_the_sweep() {
+    let base = "Scenario(duration: \"600s\", warmup: \"0s\", tenants: [\
+                Tenant(name: \"net\", detector: \"one.onnx\", backend: Cpu(threads: 1), frames: 2)])";
+    let folder = super::folder("Sweep(base: \"net.ron\", repeats: 2, points: [[\"duration=500s\"]])");
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("net.ron"), base).unwrap();
+    fs::copy(CAMERA, path("one.onnx")).unwrap();
+    let variants = ["data", "variants", "one.onnx", "--prune", "50", "-o", "v"];
+    done(&variants, folder.path());
+    done(&["sweep", "s.ron", "-o", "s", "-q"], folder.path());
+    // As if it had been ended after the first run, and the file replaced before it went on.
+    let journal = path("s/journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let kept = lines.iter().rposition(|line| line.contains("\"run\":")).unwrap();
+    fs::write(&journal, lines[..kept].join("\n") + "\n").unwrap();
+    fs::copy(path("v/one_random_50.onnx"), path("one.onnx")).unwrap();
+    let table = json(
+        &["sweep", "s.ron", "-o", "s", "-q", "--format", "json"],
+        folder.path(),
+    );
+    let findings = |row: usize| table["rows"][row]["findings"].to_string();
+    assert!(!findings(0).contains("networks-changed"), "{table}");
+    assert!(findings(1).contains("networks-changed-between-runs"), "{table}");
+    let text = done(&["sweep", "s"], folder.path());
+    assert!(
+        text.contains("different networks (column networks): point 1"),
+        "{text}"
+    );
+
+    // The file of an axis: the first run replaces it.
+    // So many runs that it is replaced before the last of them, however slow this thread is.
+    let lengths: Vec<String> = (400..600).map(|seconds| format!("\"{seconds}s\"")).collect();
+    let watched = format!(
+        "Sweep(base: \"net.ron\", axes: [Axis(set: \"tenants.net.detector\", files: \"v/*.onnx\"), Axis(set: \"duration\", values: [{}])])",
+        lengths.join(", ")
+    );
+    fs::write(path("w.ron"), watched).unwrap();
+    let sweep = jetlag(&["sweep", "w.ron", "-o", "w", "--yes"], folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until("a first run", || {
+        fs::read_dir(path("w/runs")).is_ok_and(|all| all.count() > 0)
+    });
+    fs::copy(CAMERA, path("v/one_random_50.onnx")).unwrap();
+    let output = sweep.wait_with_output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("one_random_50.onnx has changed while the sweep ran"),
+        "{said}"
+    );
+}
+
 #[test]
 fn a_point_that_fills_the_disk_is_a_row_and_the_others_are_run() {
     let folder = folder(

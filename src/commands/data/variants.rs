@@ -271,7 +271,8 @@ fn text(made: &Made, out: &Path) -> String {
     };
     let pattern = out.join("*.onnx").display().to_string();
     text.push_str(&format!(
-        "\n{networks} written to {}; next: an axis of a sweep, Axis(set: \"tenants.NAME.detector\", files: {pattern:?})\n",
+        "\n{networks} written to {}; next: an axis of a sweep, Axis(set: \"tenants.NAME.network\", files: {pattern:?}) with a detector's spec, or \"tenants.NAME.detector\" \
+         for the networks alone\n",
         out.display()
     ));
     text

@@ -13,6 +13,7 @@ use super::folder::{Folder, write_table};
 use super::plans::Plans;
 use super::promise::{self, Range};
 use super::runner::{self, Runner};
+use super::watched::Files;
 use super::{limit, out, shown};
 use crate::cli::SweepArgs;
 use crate::commands::here;
@@ -69,6 +70,7 @@ pub(super) fn run(args: &SweepArgs, range: &str) -> anyhow::Result<Outcome> {
     let mut runner = Runner {
         folder,
         scenario: args.target.clone(),
+        files: Files::default(),
         plans: Plans::new(&base),
         base,
         seed: scenario.seed,

@@ -11,6 +11,7 @@ use super::cool::Cooler;
 use super::folder::{Folder, JOURNAL, write_table};
 use super::plans::{Built, Plans};
 use super::runner::Runner;
+use super::watched::Files;
 use super::{out, shown};
 use crate::cli::SweepArgs;
 use crate::commands::here;
@@ -36,10 +37,12 @@ pub(super) fn run(args: &SweepArgs) -> anyhow::Result<Outcome> {
         header,
         limit,
     } = asked;
+    let files = Files::of(&sweep.files, &header.files);
     let folder = Folder::open(folder, &header, &points, args.extend)?;
     let runner = Runner {
         folder,
         scenario: sweep.base.clone(),
+        files,
         plans: Plans::new(&base),
         base,
         seed: scenario.seed,

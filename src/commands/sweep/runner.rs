@@ -15,6 +15,7 @@ use super::checked::{self, Base};
 use super::cool::Cooler;
 use super::folder::Folder;
 use super::plans::{Built, Plans};
+use super::watched::Files;
 use crate::analysis::Expectation;
 use crate::commands::outcome::WrongUse;
 use crate::commands::runs::{self, Ended, Job};
@@ -30,6 +31,8 @@ pub(super) struct Runner {
     pub(super) folder: Folder,
     pub(super) scenario: PathBuf,
     pub(super) base: Base,
+    /// Files of axes.
+    pub(super) files: Files,
     /// The base's own seed.
     pub(super) seed: u64,
     pub(super) limit: Option<Duration>,
@@ -67,6 +70,14 @@ impl Runner {
                 "{} has changed while the sweep ran: what follows would be of another scenario. What is finished is kept; restore the file, or \
                  begin anew in another folder",
                 self.scenario.display()
+            ))
+            .into());
+        }
+        if let Some(file) = self.files.changed() {
+            return Err(WrongUse(format!(
+                "{} has changed while the sweep ran, or is gone: what follows would be of another network. What is finished is kept; restore the \
+                 file, or begin anew in another folder",
+                file.display()
             ))
             .into());
         }

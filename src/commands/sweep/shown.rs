@@ -109,7 +109,7 @@ fn text(table: &Table, written: Option<&Path>) -> anyhow::Result<()> {
     if points.len() > PRINTED {
         text += &format!("  … and {} more\n", counted(points.len() - PRINTED, "point"));
     }
-    text += &failures(table);
+    text += &(failures(table) + &changed(table));
     print_styled(&text, style.colour)?;
     if let Some(written) = written {
         say(&format!(
@@ -174,6 +174,22 @@ fn digits(value: f64) -> String {
         _ => 5,
     };
     format!("{value:.decimals$}")
+}
+
+/// Points whose runs are not repeats of one another.
+fn changed(table: &Table) -> String {
+    let points: Vec<String> = table
+        .points_of_changed_networks()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    match points.is_empty() {
+        true => String::new(),
+        false => format!(
+            "  ▲ networks-changed-between-runs: runs of the same point had different networks (column networks): point {}\n",
+            points.join(", ")
+        ),
+    }
 }
 
 /// The message of each kind of failure, once.

@@ -204,11 +204,7 @@ impl One<'_> {
             Ok(found) if is_one(&found) => return Some(found),
             Ok(other) => ProblemKind::OutOfRange {
                 what: self.of(field),
-                found: format!(
-                    "{}, a {}",
-                    shown(&other.display().to_string()),
-                    if other.is_dir() { "folder" } else { "file" }
-                ),
+                found: format!("{}, a {}", shown(&other.display().to_string()), kind_of(&other)),
                 wanted: format!("a {wanted}"),
             },
             Err(tried) => ProblemKind::NotFound {
@@ -219,6 +215,14 @@ impl One<'_> {
         };
         r.report(place, kind);
         None
+    }
+}
+
+fn kind_of(path: &Path) -> &'static str {
+    match (path.is_dir(), path.is_file()) {
+        (true, _) => "folder",
+        (false, true) => "file",
+        (false, false) => "pipe or device",
     }
 }
 

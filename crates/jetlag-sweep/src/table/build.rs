@@ -75,6 +75,7 @@ impl Table {
             rows,
         };
         table.mark_moved_clocks();
+        table.mark_changed_networks();
         table
     }
 

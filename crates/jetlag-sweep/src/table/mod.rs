@@ -4,6 +4,7 @@ mod build;
 mod clocks;
 mod csv;
 mod json;
+mod networks;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod point;
