@@ -170,3 +170,48 @@ fn all_that_keeps_a_scenario_from_running_is_told_at_once() {
         assert!(!stderr(&dry).contains(fine), "{}", stderr(&dry));
     }
 }
+
+#[test]
+fn a_network_that_does_not_fit_its_spec_fails_when_it_is_loaded_and_not_frame_by_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    camera(folder.path(), "Camera(", "Camera(");
+    fs::copy(folder.path().join("camera.onnx"), folder.path().join("same.onnx")).unwrap();
+    fs::write(folder.path().join("empty.onnx"), "").unwrap();
+    let of = |network: &str| {
+        let set = format!("tenants.camera.network={network}");
+        run(
+            &[
+                "run",
+                "s.ron",
+                "--duration",
+                "600s",
+                "--set",
+                "warmup=0s",
+                "--set",
+                "tenants.camera.frames=2",
+                "--set",
+                &set,
+                "--out",
+                "r.mcap",
+                "--force",
+            ],
+            folder.path(),
+        )
+    };
+    let fits = of("same.onnx");
+    assert_eq!(fits.status.code(), Some(0), "{}", stderr(&fits));
+    assert_refused(&of("empty.onnx"), 2, &["empty.onnx"]);
+    // A network of other outputs.
+    let other = Path::new(ROOT)
+        .join("engines/lidar_backbone.onnx")
+        .display()
+        .to_string();
+    assert_refused(
+        &of(&other),
+        2,
+        &[
+            "lidar_backbone.onnx does not fit the detector's spec",
+            "choose another `network`",
+        ],
+    );
+}

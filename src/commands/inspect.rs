@@ -14,7 +14,7 @@ use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::run_path::spare_files;
 use super::words::did_you_mean;
-use super::{bag, check, opening, report, tensorrt};
+use super::{bag, fits, opening, report, tensorrt};
 use crate::backend::cpu::CpuBackend;
 use crate::backend::{Backend, NetworkSource, NodeTime, Program, Step, TensorSpec};
 use crate::cli::{Format, InspectArgs};
@@ -340,7 +340,7 @@ fn draw(args: &InspectArgs, picture: &Path, loaded: Result<&PlanFacts, &str>) ->
 
 fn inspect_detector(path: &Path, format: Format) -> anyhow::Result<Outcome> {
     let mut detector = opening::detector(&DetectorRef::File(path.to_owned())).map_err(WrongUse::because)?;
-    let checked = check::detector(&mut detector);
+    let checked = fits::detector(&mut detector);
     let name = path.display().to_string();
     // A network that cannot be read is told, and does not hide the rest.
     let networks: Vec<(String, anyhow::Result<NetworkFacts>)> = detector

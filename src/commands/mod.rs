@@ -26,6 +26,7 @@ pub mod eval;
 mod expectation;
 pub mod export;
 mod failures;
+mod fits;
 mod gap;
 mod held;
 mod here;

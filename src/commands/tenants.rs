@@ -8,6 +8,7 @@ mod memory;
 pub(super) mod networks;
 mod onnxruntime;
 mod plans;
+mod stand_in;
 mod stress;
 mod ways;
 
@@ -83,6 +84,16 @@ pub enum Obstacle {
         plan: String,
         /// What is to execute it.
         backend: &'static str,
+    },
+    /// The network that stands in for its spec's own has other inputs or outputs.
+    #[error(
+        "{network} does not fit the detector's spec: {problem}; choose another `network`, or a spec for this one"
+    )]
+    OtherNetwork {
+        /// The network.
+        network: String,
+        /// What does not fit.
+        problem: String,
     },
     /// Its detector takes sets, and is named by itself.
     #[error(transparent)]
@@ -197,6 +208,7 @@ impl Obstacle {
             Obstacle::Detector(_)
             | Obstacle::Frames(_)
             | Obstacle::Network { .. }
+            | Obstacle::OtherNetwork { .. }
             | Obstacle::Outputs(_)
             | Obstacle::Contradiction(..)
             | Obstacle::Backend(BackendError::Load { .. } | BackendError::Tensor(_)) => FailureKind::Load,
@@ -370,6 +382,9 @@ fn one(
             from: info.description.clone(),
             yields: info.kind,
         });
+    }
+    if executes && detector.is_some() {
+        obstacles.extend(stand_in::obstacles(tenant));
     }
     if let (Some(detector), SourceSpec::Synchronised(set)) = (&detector, &tenant.source) {
         let yields = set.cameras().count();
