@@ -10,17 +10,23 @@ use miniz_oxide::inflate::decompress_to_vec_with_limit;
 use crate::bytes::{Reader, Writer};
 use crate::error::ModelError;
 
-const VERSION: u32 = 1;
+/// Which kind of model a file holds.
+pub(crate) struct Kind {
+    pub(crate) magic: &'static [u8; 8],
+    /// Of what the body means: a model of another version would answer from other terms than it was fitted on.
+    pub(crate) version: u32,
+}
+
 /// Larger files are no models.
 const LARGEST: Bytes = Bytes(64 << 20);
 /// And none unpacks to more.
 const UNPACKED: usize = 256 << 20;
 
 /// The bytes of a file with this body.
-pub(crate) fn seal(magic: &[u8; 8], body: &Writer) -> Vec<u8> {
+pub(crate) fn seal(kind: &Kind, body: &Writer) -> Vec<u8> {
     let packed = compress_to_vec(&body.0, 6);
-    let mut all = magic.to_vec();
-    all.extend(VERSION.to_le_bytes());
+    let mut all = kind.magic.to_vec();
+    all.extend(kind.version.to_le_bytes());
     all.extend(blake3::hash(&packed).as_bytes());
     all.extend(packed);
     all
@@ -30,14 +36,14 @@ pub(crate) fn seal(magic: &[u8; 8], body: &Writer) -> Vec<u8> {
 ///
 /// # Errors
 /// Another kind of file, another version, or a damaged one.
-pub(crate) fn open(magic: &[u8; 8], bytes: &[u8]) -> Result<Vec<u8>, ModelError> {
+pub(crate) fn open(kind: &Kind, bytes: &[u8]) -> Result<Vec<u8>, ModelError> {
     let damaged = |what| ModelError::Damaged { what };
-    let mut reader = Reader(bytes.strip_prefix(magic).ok_or(ModelError::Magic)?);
+    let mut reader = Reader(bytes.strip_prefix(kind.magic).ok_or(ModelError::Magic)?);
     let found = reader.u32()?;
-    if found != VERSION {
+    if found != kind.version {
         return Err(ModelError::Version {
             found,
-            wanted: VERSION,
+            wanted: kind.version,
         });
     }
     let checksum = reader.take(blake3::OUT_LEN)?;

@@ -9,13 +9,17 @@ use super::{Facts, Model, TargetModel};
 use crate::base::Base;
 use crate::bytes::{Reader, Writer};
 use crate::error::ModelError;
-use crate::sealed;
+use crate::sealed::{self, Kind};
 use crate::trees::Forest;
 
 #[cfg(test)]
 mod tests;
 
-const MAGIC: &[u8; 8] = b"jetlagPM";
+/// Version 2 counts attention, windows, shared weights and sizes as what they are.
+const KIND: Kind = Kind {
+    magic: b"jetlagPM",
+    version: 2,
+};
 
 /// What stands before the trees.
 #[derive(Serialize, Deserialize)]
@@ -44,7 +48,7 @@ impl Model {
         for member in self.targets.iter().flat_map(|model| &model.members) {
             member.forest.write(&mut body);
         }
-        sealed::seal(MAGIC, &body)
+        sealed::seal(&KIND, &body)
     }
 
     /// Reads the bytes of a model file.
@@ -53,7 +57,7 @@ impl Model {
     /// Something else, another version, or a damaged file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
         let damaged = |what| ModelError::Damaged { what };
-        let body = sealed::open(MAGIC, bytes)?;
+        let body = sealed::open(&KIND, bytes)?;
         let mut reader = Reader(&body);
         let head: Head = serde_json::from_slice(reader.block()?).map_err(|_| damaged("its facts"))?;
         let Head {

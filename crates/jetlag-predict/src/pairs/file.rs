@@ -8,10 +8,13 @@ use super::base::Base;
 use super::model::{PairFacts, PairMember, PairModel, width};
 use crate::bytes::{Reader, Writer};
 use crate::error::ModelError;
-use crate::sealed;
+use crate::sealed::{self, Kind};
 use crate::trees::Forest;
 
-const MAGIC: &[u8; 8] = b"jetlagPP";
+const KIND: Kind = Kind {
+    magic: b"jetlagPP",
+    version: 1,
+};
 
 #[derive(Serialize, Deserialize)]
 struct Head {
@@ -32,7 +35,7 @@ impl PairModel {
         for member in &self.members {
             member.forest.write(&mut body);
         }
-        sealed::seal(MAGIC, &body)
+        sealed::seal(&KIND, &body)
     }
 
     /// Reads the bytes of a model file.
@@ -41,7 +44,7 @@ impl PairModel {
     /// Something else, another version, or a damaged file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
         let damaged = |what| ModelError::Damaged { what };
-        let body = sealed::open(MAGIC, bytes)?;
+        let body = sealed::open(&KIND, bytes)?;
         let mut reader = Reader(&body);
         let Head { facts, bases } =
             serde_json::from_slice(reader.block()?).map_err(|_| damaged("its facts"))?;

@@ -66,12 +66,12 @@ fn body() -> Vec<u8> {
         },
     )
     .unwrap();
-    sealed::open(MAGIC, &model.to_bytes()).unwrap()
+    sealed::open(&KIND, &model.to_bytes()).unwrap()
 }
 
 /// A file with this content and a checksum that holds.
 fn file(body: &[u8]) -> Vec<u8> {
-    sealed::seal(MAGIC, &Writer(body.to_vec()))
+    sealed::seal(&KIND, &Writer(body.to_vec()))
 }
 
 fn ask(model: &Model) {
