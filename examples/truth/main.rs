@@ -19,6 +19,7 @@ mod energy;
 mod equals;
 mod inputs;
 mod overload;
+mod precision;
 mod quantiles;
 mod slowdown;
 mod steady;
@@ -39,7 +40,7 @@ struct Arguments {
     /// Runs of each kind, each with a seed of its own.
     #[arg(long, default_value_t = 300)]
     seeds: u64,
-    /// Only parts whose name contains this word: quantiles, compare, slowdown, beside, steady, overload, causes,
+    /// Only parts whose name contains this word: quantiles, precision, compare, slowdown, beside, steady, overload, causes,
     /// energy, inputs.
     #[arg(long)]
     only: Option<String>,
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let cells: Vec<Cell> = [
         quantiles::cells(),
+        precision::cells(),
         equals::cells(),
         slowdown::cells(),
         beside::cells(),
@@ -82,7 +84,8 @@ fn main() -> ExitCode {
     let broken = rows.iter().filter(|row| row.is_broken(rows.len())).count();
     let mut out = std::io::stdout().lock();
     let written = table::write(&rows, arguments.seeds, arguments.all, &mut out);
-    if written.is_err() || broken > 0 {
+    let precision = table::write_precision(&rows, precision::PART, &mut out);
+    if written.is_err() || precision.is_err() || broken > 0 {
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS

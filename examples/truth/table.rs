@@ -9,6 +9,8 @@ pub(crate) enum Promise {
     AtLeast(f64),
     /// Of so many at most this share.
     AtMost(f64),
+    /// It is told, and nothing is promised of it.
+    Nothing,
 }
 
 /// One promise in one kind of run.
@@ -20,6 +22,8 @@ pub(crate) struct Row {
     hits: u64,
     of: u64,
     promise: Promise,
+    /// Median half width of the intervals, over the true value.
+    width: Option<f64>,
 }
 
 impl Row {
@@ -38,7 +42,13 @@ impl Row {
             hits,
             of,
             promise,
+            width: None,
         }
+    }
+
+    /// With how wide the intervals are.
+    pub(crate) fn width(self, width: Option<f64>) -> Row {
+        Row { width, ..self }
     }
 
     /// The probability of what was seen, or worse, where the promise is just kept.
@@ -47,6 +57,7 @@ impl Row {
             Promise::AtLeast(share) => at_most(self.hits, self.of, share),
             // At least so many of them is at most the others of the others.
             Promise::AtMost(share) => at_most(self.of - self.hits, self.of, 1.0 - share),
+            Promise::Nothing => 1.0,
         }
     }
 
@@ -71,6 +82,8 @@ fn at_most(hits: u64, n: u64, p: f64) -> f64 {
 
 /// Writes a Markdown table: each promise at the kind of run that keeps it worst, or with `all` at every kind.
 pub(crate) fn write(rows: &[Row], seeds: u64, all: bool, out: &mut dyn Write) -> io::Result<()> {
+    let promised = rows.iter().filter(|row| !matches!(row.promise, Promise::Nothing));
+    let rows: &[Row] = &promised.cloned().collect::<Vec<Row>>();
     let broken = rows.iter().filter(|row| row.is_broken(rows.len())).count();
     let shown: Vec<(&Row, usize)> = match all {
         true => rows.iter().map(|row| (row, 1)).collect(),
@@ -94,6 +107,7 @@ pub(crate) fn write(rows: &[Row], seeds: u64, all: bool, out: &mut dyn Write) ->
         let promised = match row.promise {
             Promise::AtLeast(share) => format!("≥ {} %", share * 100.0),
             Promise::AtMost(share) => format!("≤ {} %", share * 100.0),
+            Promise::Nothing => continue,
         };
         let broken = if row.is_broken(rows.len()) { "BROKEN" } else { "" };
         let (part, cell, figure, of) = (row.part, &row.cell, &row.figure, row.of);
@@ -101,6 +115,41 @@ pub(crate) fn write(rows: &[Row], seeds: u64, all: bool, out: &mut dyn Write) ->
             out,
             "| {part} | {figure} | {promised} | {kinds} | {seen} | {of} | {cell} | {broken} |"
         )?;
+    }
+    Ok(())
+}
+
+/// Writes a Markdown table of what each kind of run gives: for each quantile how many runs in a hundred have an interval, how many
+/// intervals in a hundred hold the true value, and how wide they are.
+pub(crate) fn write_precision(rows: &[Row], part: &str, out: &mut dyn Write) -> io::Result<()> {
+    let rows: Vec<&Row> = rows.iter().filter(|row| row.part == part).collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\n| runs | figures: given in % of runs, hold the true value in %, half width |"
+    )?;
+    writeln!(out, "|---|---|")?;
+    for of_cell in rows.chunk_by(|a, b| a.cell == b.cell) {
+        let figures = of_cell.chunks(2).map(|pair| {
+            let [held, given] = pair else { return String::new() };
+            let name = given.figure.trim_end_matches(" is given");
+            let percent = |hits: u64, of: u64| match of {
+                0 => "–".to_owned(),
+                of => format!("{:.0}", hits as f64 / of as f64 * 100.0),
+            };
+            let width = held
+                .width
+                .map_or_else(|| "–".to_owned(), |width| format!("± {:.1} %", width * 100.0));
+            format!(
+                "{name} {}: {}, {width}",
+                percent(given.hits, given.of),
+                percent(held.hits, held.of)
+            )
+        });
+        let figures: Vec<String> = figures.collect();
+        writeln!(out, "| {} | {} |", of_cell[0].cell, figures.join("; "))?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 use rand_distr::{Distribution, StandardNormal};
 use rand_pcg::Pcg64;
-use rand_pcg::rand_core::SeedableRng;
+use rand_pcg::rand_core::{Rng, SeedableRng};
 
 /// How long inferences of a tenant take alone.
 #[derive(Clone, Debug)]
@@ -24,6 +24,63 @@ pub(crate) enum Service {
     Drawn(LatencyModel),
     /// Lognormal around a median in milliseconds, its logarithm autoregressive: sigma, phi.
     Repeating { median_ms: f64, sigma: f64, phi: f64 },
+    /// One after another along a course.
+    Along(Course),
+}
+
+/// How service times go on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Course {
+    /// Lognormal: half of the variance of the logarithm belongs to a machine that keeps so much of its speed from frame to frame, the
+    /// other half to each frame.
+    Wander { median_ms: f64, sigma: f64, keep: f64 },
+    /// Two states with lognormal times each: slow for this share of frames, so many in a row on average.
+    States {
+        fast_ms: f64,
+        slow_ms: f64,
+        sigma: f64,
+        share: f64,
+        frames: f64,
+    },
+}
+
+impl Course {
+    /// So many times.
+    fn times(self, n: usize, seed: u64) -> Vec<Nanos> {
+        let mut random = Pcg64::seed_from_u64(seed);
+        let mut normal = move || -> f64 { StandardNormal.sample(&mut random) };
+        match self {
+            Course::Wander {
+                median_ms,
+                sigma,
+                keep,
+            } => {
+                let mut speed = normal();
+                let next = |_| {
+                    speed = keep * speed + (1.0 - keep * keep).sqrt() * normal();
+                    ms(median_ms * (sigma * (speed + normal()) / std::f64::consts::SQRT_2).exp())
+                };
+                (0..n).map(next).collect()
+            }
+            Course::States {
+                fast_ms,
+                slow_ms,
+                sigma,
+                share,
+                frames,
+            } => {
+                let mut chance = Pcg64::seed_from_u64(seed ^ 1);
+                let mut uniform = move || (chance.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+                let (leaves, enters) = (1.0 / frames, share / (1.0 - share) / frames);
+                let mut slow = uniform() < share;
+                let next = |_| {
+                    slow = uniform() < if slow { 1.0 - leaves } else { enters };
+                    ms(if slow { slow_ms } else { fast_ms } * (sigma * normal()).exp())
+                };
+                (0..n).map(next).collect()
+            }
+        }
+    }
 }
 
 /// One tenant of a kind of run.
@@ -127,6 +184,7 @@ impl World {
                 backend: BackendChoice::Sim(match &member.service {
                     Service::Drawn(model) => model.clone(),
                     Service::Repeating { median_ms, .. } => LatencyModel::Fixed(ms(*median_ms)),
+                    Service::Along(_) => LatencyModel::Fixed(ms(1.0)),
                 }),
                 backend_reason: None,
                 source: SourceSpec::Empty,
@@ -247,7 +305,8 @@ impl World {
                     median_ms,
                     sigma,
                     phi,
-                } => LatencyModel::Recorded(repeating(*median_ms, *sigma, *phi, 1 << 14, seed)),
+                } => LatencyModel::Recorded(repeating(*median_ms, *sigma, *phi, 1 << 16, seed)),
+                Service::Along(course) => LatencyModel::Recorded(course.times(1 << 16, seed)),
             },
             arrival: member.arrival,
             overload: member.overload,

@@ -113,7 +113,7 @@ fn factor_of(path: &[String]) -> f64 {
     // Counts stand among times, as in `response_ms.count`.
     match path.last() {
         Some(last) if last == "count" || last.ends_with("_count") => 1.0,
-        _ if path.iter().any(|key| key == "needs") => 1.0,
+        _ if path.iter().any(|key| key == "needs" || key == "lacks") => 1.0,
         _ if path.iter().any(is_rate) => 0.5,
         _ if path.iter().any(is_time) => 2.0,
         _ => 1.0,

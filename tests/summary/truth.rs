@@ -137,7 +137,7 @@ fn a_stall_is_charged_to_every_frame_that_waited_for_it() {
     assert_eq!(tenant.service_ms.p99, Some(2.0));
     // One burst says little of how often there are bursts: no quantile of the tail is stated, and it is said why.
     assert_eq!(tenant.response_ms.p99, None);
-    assert!(tenant.response_ms.needs.p99 > Some(1000));
+    assert!(tenant.response_ms.lacks.p99.is_some());
     assert_eq!(tenant.response_ms.max, Some(502.0));
 }
 

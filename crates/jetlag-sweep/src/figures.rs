@@ -128,7 +128,8 @@ const UNITS: [(&str, &str); 13] = [
 const TRANSPARENT: [&str; 1] = ["frames"];
 
 /// What is no figure, or is a list whose length differs from run to run.
-const LEFT_OUT: [&str; 7] = [
+const LEFT_OUT: [&str; 8] = [
+    "lacks",
     "needs",
     "slowest",
     "nodes",

@@ -74,14 +74,6 @@ impl Correlation {
     pub(super) fn most(self) -> f64 {
         self.time * (1.0 + Self::ERRORS * self.error)
     }
-
-    /// Upper bound of τ if the decision to show a quantile depends on the estimate: the τ whose estimate would be
-    /// this one if it came out two standard errors too low. Among similar runs, those that underestimate τ are the
-    /// ones that show the quantile, so the error is taken at the size that it has for the true τ. If the relative
-    /// error is large, the bound is ten times the estimate.
-    pub(super) fn most_where_chosen(self) -> f64 {
-        self.time / (1.0 - Self::ERRORS * self.error).max(0.1)
-    }
 }
 
 /// The correlation of each value with the next one; `None` below three values, or if all are equal.

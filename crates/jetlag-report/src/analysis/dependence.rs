@@ -1,21 +1,23 @@
-//! The autocorrelation time τ of a series for each quantile, from several indicators.
+//! How much the frames of a series depend on each other, and what an interval of each quantile must allow for.
 //!
-//! In a queue slow frames come in bursts, and a run that has no burst by chance shows no autocorrelation where it
-//! matters most, at p99. The middle of the same run shows it: the backlog that causes bursts moves p50 and p75 all
-//! the time. So τ of a quantile is the largest τ of several indicators ("does not exceed p50, p75, p90, …"): those of
-//! the middle for a quantile of the middle, all up to p99 for the others.
+//! The number of frames that do not exceed a quantile varies more than a binomial one, by the factor τ, if slow frames follow slow
+//! frames. Two estimates of τ complement each other, and the wider interval of the two counts:
 //!
-//! τ itself is an estimate (see [`Correlation`]). If its lower bound, two standard errors down, is above 1,
-//! autocorrelation is detected, and its upper bound is used ([`Correlation::most_where_chosen`] of the quantile's own
-//! indicator and of more central ones, [`Correlation::most`] of those further out): for the interval, and for whether
-//! the sample supports the quantile. The effective sample size n ÷ τ must then be what the quantile needs, and at
-//! least [`Dependence::LEAST`], below which τ cannot be estimated. If no autocorrelation is detected, n itself must
-//! be what the quantile needs: noise in τ withholds nothing. Frames that wait for each other are never taken as independent,
-//! and their τ is at least what their queue predicts ([`Waiting`]). `docs/measurement.md` has the coverage of the resulting
-//! intervals.
+//! - of neighbours ([`Correlation`]): bursts, queues;
+//! - of batches ([`Batches`]): a machine that wanders over seconds, with Student's t for as few batches as such a run has.
+//!
+//! In a queue slow frames come in bursts, and a run that has no burst by chance shows no autocorrelation where it matters most, at
+//! p99; its middle does. So where few bursts were seen, the largest τ of the quantile itself and of those closer to the
+//! middle counts, and frames that wait for each other are never taken as independent: their τ is at least what their queue predicts
+//! ([`Waiting`]).
+//!
+//! If no autocorrelation is detected, the interval is that of independent frames. `docs/measurement.md` has the coverage of both.
 
 use super::autocorrelation::{Correlation, correlation};
-use super::quantile::{Quantile, Wanting};
+use super::batches::{Batches, Cells, of_quarters, variation};
+use super::quantile::Quantile;
+use super::student::{normal_quantile, t_quantile};
+use super::summary::Lack;
 use super::waiting::Waiting;
 
 /// The quantiles whose indicators are used.
@@ -28,31 +30,108 @@ const AT: [Quantile; 6] = [
     Quantile::P99_9,
 ];
 
+/// Whether frames exceed one quantile, in order of time.
+#[derive(Clone, Copy, Debug)]
+struct Indicator {
+    neighbours: Correlation,
+    batches: Batches,
+    /// The series' length in correlation times; `None` where it is of several runs, or too short to tell.
+    length: Option<f64>,
+    /// The quantile's standard error by the quarters of a run that has few correlation times, ns.
+    by_quarters: Option<f64>,
+}
+
+/// The interval of a quantile: between two ranks, or as much on both sides of the estimate, ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Bounds {
+    Ranks(u64, u64),
+    Around(f64),
+}
+
+impl Indicator {
+    const NONE: Indicator = Indicator {
+        neighbours: Correlation::NONE,
+        batches: Batches::NONE,
+        length: None,
+        by_quarters: None,
+    };
+}
+
 /// The autocorrelation of a series of frames, from one run or several.
 #[derive(Clone, Debug)]
 pub(super) struct Dependence {
     /// The estimate for each quantile of [`AT`].
-    at: [Correlation; AT.len()],
+    at: [Indicator; AT.len()],
     waiting: Waiting,
 }
 
+/// τ of a quantile by neighbours and by batches.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    neighbours: f64,
+    batches: Batches,
+}
+
+impl Spread {
+    /// How many times fewer independent frames would give an interval that is as wide.
+    fn inflation(self, confidence: f64) -> f64 {
+        let tail = f64::midpoint(1.0, confidence);
+        let wider = match self.batches.freedom {
+            0.0 => 1.0,
+            freedom => (t_quantile(tail, freedom) / normal_quantile(tail)).powi(2),
+        };
+        self.neighbours.max(self.batches.time * wider)
+    }
+}
+
 impl Dependence {
-    /// Effective sample size below which τ of autocorrelated frames is too imprecise: for a quantile of the middle,
-    /// and for the others.
-    const LEAST: (u64, u64) = (64, 100);
+    /// Independent frames beyond the quantile that would tell as much as all that are beyond it: below so many nothing is known, up
+    /// to p95 and beyond it.
+    const LEAST: (f64, f64) = (0.5, 1.0);
+    /// Below so many, the τ of the quantile itself is too imprecise, and that of those closer to the middle counts too.
+    const FEW: f64 = 3.0;
+    /// Correlation times below which a run says nothing of others.
+    const SHORTEST: f64 = 2.0;
+    /// Correlation times below which the quarters of a run are looked at.
+    const SHORT: f64 = 60.0;
+    /// Degrees of freedom of four quarters.
+    const QUARTERS: f64 = 3.0;
 
     /// For values that are taken as independent.
     pub(super) const NONE: Dependence = Dependence {
-        at: [Correlation::NONE; AT.len()],
+        at: [Indicator::NONE; AT.len()],
         waiting: Waiting::NONE,
     };
 
     /// From runs in order of time; `value_of` returns the estimate of a quantile over all of them.
     pub(super) fn of(runs: &[&[i64]], value_of: impl Fn(Quantile) -> Option<i64>) -> Dependence {
+        let mut at = [Indicator::NONE; AT.len()];
+        let mut median = None;
+        for (indicator, quantile) in at.iter_mut().zip(AT) {
+            let Some(value) = value_of(quantile) else {
+                continue;
+            };
+            let cells: Vec<Cells> = runs.iter().map(|run| Cells::new(run, value)).collect();
+            let own = match &cells[..] {
+                [run] => run.length(),
+                _ => None,
+            };
+            // The median shows best how long the machine remembers.
+            let length = match (own, *median.get_or_insert(own)) {
+                (Some(own), Some(median)) => Some(own.min(median)),
+                (own, median) => own.or(median),
+            };
+            *indicator = Indicator {
+                neighbours: correlation(runs, value),
+                batches: variation(&cells, length),
+                length,
+                by_quarters: length
+                    .filter(|length| *length < Self::SHORT && quantile <= Quantile::P95)
+                    .and_then(|length| of_quarters(runs.first()?, quantile, length)),
+            };
+        }
         Dependence {
-            at: AT.map(|quantile| {
-                value_of(quantile).map_or(Correlation::NONE, |value| correlation(runs, value))
-            }),
+            at,
             waiting: Waiting::NONE,
         }
     }
@@ -62,64 +141,145 @@ impl Dependence {
         Dependence { waiting, ..self }
     }
 
-    /// The τ to be used for a quantile, and whether frames are taken as autocorrelated.
-    pub(super) fn inflation(&self, quantile: Quantile) -> (f64, bool) {
+    /// Whether so many frames waited for each other that they depend because of that.
+    pub(super) fn waits(&self) -> bool {
+        self.waiting.dependent
+    }
+
+    /// Whether frames are taken as dependent for a quantile.
+    pub(super) fn is_detected(&self, quantile: Quantile) -> bool {
         let looked_at = match quantile {
             middle if middle <= Quantile::P75 => 3,
             tail if tail <= Quantile::P99 => 5,
             _ => AT.len(),
         };
-        let indicators = &self.at[..looked_at];
-        if !self.waiting.dependent && !are_dependent(indicators) {
-            return (largest(indicators, |known| known.time), false);
-        }
-        // Few frames exceed a quantile further out than this one, so its τ is too imprecise to depend on.
-        let central = AT.iter().take_while(|at| **at <= quantile).count();
-        let (chosen, outer) = indicators.split_at(central.min(looked_at));
-        let seen = largest(chosen, Correlation::most_where_chosen).max(largest(outer, Correlation::most));
-        (seen.max(self.waiting.least(quantile)), true)
+        self.waiting.dependent || are_dependent(self.at[..looked_at].iter().map(|at| at.neighbours))
     }
 
-    /// The τ with which `n` frames support a quantile; else the number of frames that it needs.
-    pub(super) fn supports(&self, quantile: Quantile, n: u64) -> Result<f64, Wanting> {
-        let (inflation, repeats) = self.inflation(quantile);
-        let least = if quantile <= Quantile::P75 {
-            Self::LEAST.0
+    /// The indicators of a quantile: from the median to the quantile itself, which comes last.
+    fn up_to(&self, quantile: Quantile) -> &[Indicator] {
+        // A quartile varies like the other one.
+        let quantile = if quantile < Quantile::P50 {
+            Quantile::P75
         } else {
-            Self::LEAST.1
+            quantile
         };
-        let needs = if repeats {
-            quantile.needs().max(least) as f64 * inflation
-        } else {
-            quantile.needs() as f64
-        };
-        if n as f64 >= needs {
-            return Ok(inflation);
+        let central = AT.iter().take_while(|at| **at <= quantile).count();
+        &self.at[..central.max(1)]
+    }
+
+    /// The largest τ of neighbours from the median to the quantile, with what a queue predicts at most.
+    fn cautious(&self, quantile: Quantile) -> f64 {
+        let indicators = self.up_to(quantile).iter();
+        let seen = indicators.map(|at| at.neighbours.time).fold(1.0, f64::max);
+        seen.max(self.waiting.least(quantile))
+    }
+
+    /// Independent frames beyond a quantile that would tell as much as those of `n`.
+    fn beyond(&self, quantile: Quantile, n: u64) -> f64 {
+        let tail = quantile.share().min(1.0 - quantile.share());
+        n as f64 * tail / self.cautious(quantile)
+    }
+
+    fn spread(&self, quantile: Quantile, n: u64) -> Spread {
+        let indicators = self.up_to(quantile);
+        let own = indicators.last().copied().unwrap_or(Indicator::NONE);
+        if self.beyond(quantile, n) < Self::FEW {
+            let widest = |a: Batches, b: Batches| if b.time > a.time { b } else { a };
+            return Spread {
+                neighbours: self.cautious(quantile),
+                batches: indicators.iter().map(|at| at.batches).fold(Batches::NONE, widest),
+            };
         }
-        Err(Wanting {
-            needs: if repeats { about(needs) } else { needs as u64 },
-            repeats,
-        })
+        Spread {
+            neighbours: own.neighbours.time.max(self.waiting.expected(quantile)),
+            batches: own.batches,
+        }
+    }
+
+    /// How many times fewer independent frames would give an interval of this confidence that is as wide, and whether dependence is
+    /// detected.
+    pub(super) fn inflation(&self, quantile: Quantile, n: u64, confidence: f64) -> (f64, bool) {
+        if self.is_detected(quantile) {
+            return (self.spread(quantile, n).inflation(confidence), true);
+        }
+        let indicators = self.up_to(quantile).iter();
+        (indicators.map(|at| at.neighbours.time).fold(1.0, f64::max), false)
+    }
+
+    /// The interval of a quantile of `n` frames; else what the frames lack.
+    pub(super) fn bounds(&self, quantile: Quantile, n: u64, confidence: f64) -> Result<Bounds, Lack> {
+        self.bounds_at_least(quantile, n, confidence, 1.0)
     }
 
     /// The same where many rows of few frames are judged together: in so few, autocorrelation may be there undetected, and one
     /// row of many shows it. So τ is at least its upper bound.
-    pub(super) fn supports_cautiously(&self, quantile: Quantile, n: u64) -> Result<f64, Wanting> {
-        let inflation = self.supports(quantile, n)?;
-        let central = AT.iter().take_while(|at| **at <= quantile).count().max(3);
-        Ok(inflation.max(largest(&self.at[..central], Correlation::most)))
+    pub(super) fn bounds_cautiously(
+        &self,
+        quantile: Quantile,
+        n: u64,
+        confidence: f64,
+    ) -> Result<Bounds, Lack> {
+        let central = self.up_to(quantile).len().max(3);
+        let most = self.at[..central].iter().map(|at| at.neighbours.most());
+        self.bounds_at_least(quantile, n, confidence, most.fold(1.0, f64::max))
+    }
+
+    fn bounds_at_least(
+        &self,
+        quantile: Quantile,
+        n: u64,
+        confidence: f64,
+        least: f64,
+    ) -> Result<Bounds, Lack> {
+        // As few frames as independent ones would need are too few in any case.
+        if n < quantile.needs() {
+            return Err(Lack::Frames(quantile.needs()));
+        }
+        let (inflation, detected) = self.inflation(quantile, n, confidence);
+        let inflation = inflation.max(least);
+        if !detected {
+            let more = || (quantile.needs_at(confidence) as f64 * inflation).ceil() as u64;
+            let ranks = quantile.interval_ranks(n, confidence, inflation);
+            return ranks
+                .map(|(low, high)| Bounds::Ranks(low, high))
+                .ok_or_else(|| Lack::Frames(more()));
+        }
+        let own = self.up_to(quantile).last().copied().unwrap_or(Indicator::NONE);
+        if own.length.is_some_and(|length| length < Self::SHORTEST) {
+            return Err(Lack::Wanders);
+        }
+        let beyond = self.beyond(quantile, n);
+        let least = if quantile <= Quantile::P95 {
+            Self::LEAST.0
+        } else {
+            Self::LEAST.1
+        };
+        let ranks = match beyond < least {
+            true => Err(Lack::Frames(about(n as f64 * least / beyond))),
+            false => quantile
+                .dependent_ranks(n, confidence, inflation)
+                .map(|(low, high)| Bounds::Ranks(low, high))
+                .ok_or_else(|| Lack::Frames(about(2.0 * n as f64))),
+        };
+        // Of a queue, whose tail comes in bursts, quarters say too little.
+        let quarters = own.by_quarters.filter(|_| !self.waiting.dependent).map(|error| {
+            let half = t_quantile(f64::midpoint(1.0, confidence), Self::QUARTERS) * error;
+            Bounds::Around(half)
+        });
+        ranks.or_else(|lack| quarters.ok_or(lack))
     }
 
     /// The effective sample size of `n` frames for a quantile.
     pub(super) fn worth(&self, quantile: Quantile, n: u64) -> u64 {
-        ((n as f64 / self.inflation(quantile).0) as u64).max(1)
+        ((n as f64 / self.inflation(quantile, n, 0.95).0) as u64).max(1)
     }
 }
 
 /// τ of a series from several indicators: the largest upper bound if autocorrelation is detected, else the largest
 /// estimate; and whether it is detected.
 pub(super) fn of_several(indicators: &[Correlation]) -> (f64, bool) {
-    if are_dependent(indicators) {
+    if are_dependent(indicators.iter().copied()) {
         (largest(indicators, Correlation::most), true)
     } else {
         (largest(indicators, |known| known.time), false)
@@ -127,8 +287,8 @@ pub(super) fn of_several(indicators: &[Correlation]) -> (f64, bool) {
 }
 
 /// Whether one of these detects autocorrelation.
-fn are_dependent(indicators: &[Correlation]) -> bool {
-    indicators.iter().any(|known| known.least() > 1.0)
+fn are_dependent(mut indicators: impl Iterator<Item = Correlation>) -> bool {
+    indicators.any(|known| known.least() > 1.0)
 }
 
 /// The largest τ of them, at least 1.
@@ -378,11 +538,14 @@ mod tests {
         let mut enough = 0;
         for seed in 0..10 {
             let short = figures(1_800, seed);
-            let needs = short.needs.p99.expect("withheld");
-            assert!(short.p99.is_none() && short.ci95.p99.is_none());
-            assert!(needs > 5 * Quantile::P99.needs(), "seed {seed}: {needs}");
+            let Some(Lack::Frames(needs)) = short.lacks.p99 else {
+                panic!("seed {seed}: {:?}", short.lacks)
+            };
+            // The run's own is told all the same.
+            assert!(short.p99.is_some() && short.ci95.p99.is_none());
+            assert!(needs > 1_800, "seed {seed}: {needs}");
             // Of another run, which may show dependence stronger than the first.
-            enough += u32::from(figures(2 * needs as usize, seed + 100).p99.is_some());
+            enough += u32::from(figures(2 * needs as usize, seed + 100).ci95.p99.is_some());
         }
         println!("twice the frames that are named are enough in {enough} of 10 runs");
         assert!(enough >= 7, "{enough} of 10");

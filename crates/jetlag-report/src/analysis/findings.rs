@@ -9,7 +9,7 @@ use super::expectation::Of;
 use super::idle::HostIdle;
 use super::judge::Undecided;
 use super::limit::{
-    FramesLimit, Lacking, Limit, More, Overloaded, Pressure, Profiler, RunLimit, ServingLimit,
+    FramesLimit, Lacking, Limit, More, Overloaded, Pressure, Profiler, RunLimit, ServingLimit, SteadyLimit,
 };
 use super::metric::SaysNothing;
 use super::nodes;
@@ -18,7 +18,7 @@ use super::quantile::Quantile;
 use super::recorded::Recorded;
 use super::steady;
 use super::submission;
-use super::summary::{FrameCounts, HostSummary, Overhead, Stage, TenantSummary};
+use super::summary::{FrameCounts, HostSummary, Lack, Overhead, Stage, TenantSummary};
 use super::supply::Supply;
 use super::tenant::{Measured, TenantFacts};
 use crate::record::{APPLICATION_BACKEND, EndReason, Finding, Manifest, NOT_STARTED};
@@ -113,7 +113,9 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Limit> {
             findings.extend(failed_frames(&case));
             findings.extend(overload(&case));
             findings.extend(late_releases(&case, evidence.late_after));
-            findings.extend(too_few_samples(&case, &evidence.undecided));
+            let wanders = wanders(&case);
+            findings.extend(too_few_samples(&case, &evidence.undecided, wanders.is_some()));
+            findings.extend(wanders);
         } else {
             findings.extend(no_frames(&case, evidence));
         }
@@ -400,7 +402,26 @@ fn late_releases(case: &Case<'_>, budget: Nanos) -> Option<Limit> {
     }))
 }
 
-fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Limit> {
+/// A queue wanders by itself; a machine's shifts and drifts are told as such.
+fn wanders(case: &Case<'_>) -> Option<Limit> {
+    let predictability = &case.summary.predictability;
+    let wander = predictability.wander.as_ref()?;
+    let told = steady::limit(&case.scenario.name, &predictability.steady, None).is_some();
+    let wander = wander.clone();
+    (wander.prevails() && !case.facts.waits && !told).then(|| Limit::Steady {
+        tenant: case.scenario.name.clone(),
+        limit: SteadyLimit::Wanders {
+            wander,
+            host_bound: case
+                .summary
+                .submitting
+                .is_some_and(|it| it.host_bound == Some(true)),
+        },
+    })
+}
+
+/// `told`: a finding says already that the frames depend on each other.
+fn too_few_samples(case: &Case<'_>, undecided: &[Undecided], told: bool) -> Option<Limit> {
     let name = &case.scenario.name;
     let completed = case.summary.response_ms.count;
     let asked = undecided
@@ -409,23 +430,31 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided]) -> Option<Limit> {
             Of::Tenant(tenant, metric) if tenant == name => metric.sample(case.summary),
             _ => None,
         });
-    let wanting = asked.filter(|sample| sample.needs.is_some());
-    // A withheld quantile says so in its own place. A finding is due only if an expectation needs it, or if there are
+    // A quantile without an interval says so in its own place. A finding is due only if an expectation needs it, or if there are
     // too few frames even for p90.
     let headline = super::metric::Sample {
         quantile: Quantile::P90,
         count: completed,
-        needs: case.summary.response_ms.needs.p90,
+        lacks: case.summary.response_ms.lacks.p90,
     };
-    let (needs, sample) = wanting
-        .chain([headline])
-        .filter_map(|sample| Some((sample.needs?, sample)))
-        .max_by_key(|&(needs, _)| needs)?;
-    Some(case.frames(FramesLimit::TooFew {
-        sample,
-        needs,
-        more: longer(case, needs, sample.count),
-    }))
+    let wanting = asked.chain([headline]).filter(|sample| sample.lacks.is_some());
+    let sample = wanting
+        .max_by_key(|sample| sample.lacks)
+        .filter(|sample| !(told && sample.depends()))?;
+    let more = match sample.lacks? {
+        lack if lack
+            .seconds(sample.count, case.facts.measured.as_secs_f64())
+            .is_none() =>
+        {
+            match case.facts.waits {
+                true => More::ShorterQueue,
+                false => More::Steadier,
+            }
+        }
+        Lack::Frames(needs) => longer(case, needs, sample.count),
+        Lack::Wanders => More::Steadier,
+    };
+    Some(case.frames(FramesLimit::TooFew { sample, more }))
 }
 
 /// What increases `has` frames to `needs`: a higher limit where their number was limited, else more time.
@@ -505,7 +534,7 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Limit> {
         let tenant = tenants.find(|tenant| tenant.name == *name);
         let explained = tenant.is_some_and(|tenant| {
             let sample = metric.sample(tenant);
-            tenant.response_ms.count == 0 || sample.is_some_and(|sample| sample.needs.is_some())
+            tenant.response_ms.count == 0 || sample.is_some_and(|sample| sample.lacks.is_some())
         });
         let says_nothing = tenant.and_then(|tenant| metric.says_nothing(tenant));
         let lacking = match (says_nothing, metric.is_slowdown()) {

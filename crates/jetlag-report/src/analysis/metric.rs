@@ -1,7 +1,7 @@
 //! The figures of a tenant that an expectation may name, and where each is found in its summary.
 
 use super::quantile::Quantile;
-use super::summary::{Stage, Stats, TenantSummary, Unit};
+use super::summary::{Lack, Stage, Stats, TenantSummary, Unit};
 
 /// A figure of one tenant, such as `response.p99`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,14 +109,14 @@ pub(super) enum SaysNothing {
 pub(super) struct Sample {
     pub(super) quantile: Quantile,
     pub(super) count: u64,
-    /// Frames that it needs, if it is withheld.
-    pub(super) needs: Option<u64>,
+    /// What the frames lack for its interval.
+    pub(super) lacks: Option<Lack>,
 }
 
 impl Sample {
-    /// Whether it is withheld because of autocorrelation, and not because independent frames would be too few.
-    pub(super) fn repeats(self) -> bool {
-        self.needs.is_some_and(|needs| needs > self.quantile.needs())
+    /// Whether it lacks an interval because frames depend on each other, and not because independent ones would be too few.
+    pub(super) fn depends(self) -> bool {
+        self.lacks > Some(Lack::Frames(self.quantile.needs()))
     }
 }
 
@@ -202,40 +202,36 @@ impl Metric {
         let response = tenant.response_ms.count;
         let with_alone = |slowdown: &super::summary::Slowdown| response.min(slowdown.alone_count);
         let slowdown = tenant.slowdown.as_ref();
-        let of_response = |quantile| (quantile, Some(response), needed(&tenant.response_ms, quantile));
-        let (quantile, count, needs) = match self {
+        let of_response = |quantile| (quantile, Some(response), lacking(&tenant.response_ms, quantile));
+        let (quantile, count, lacks) = match self {
             Metric::Time(series, Statistic::Quantile(quantile)) => {
                 let stats = series_of(series, tenant);
-                let needs = stats.and_then(|stats| needed(stats, quantile));
-                (quantile, stats.map(|stats| stats.count), needs)
+                let lacks = stats.and_then(|stats| lacking(stats, quantile));
+                (quantile, stats.map(|stats| stats.count), lacks)
             }
             Metric::Figure(Figure::Jitter) => of_response(Quantile::P99),
             Metric::Figure(Figure::InterquartileRange) => {
                 // It needs what the median needs, and in addition enough independent frames for the quartiles.
-                let needs = tenant
-                    .response_ms
-                    .needs
-                    .p50
-                    .unwrap_or(0)
-                    .max(Quantile::P75.needs());
-                let withheld = tenant.iqr_ms.is_none().then_some(needs);
+                let quartiles = Lack::Frames(Quantile::P75.needs());
+                let lacks = tenant.response_ms.lacks.p50.unwrap_or(quartiles).max(quartiles);
+                let withheld = tenant.iqr_ms.is_none().then_some(lacks);
                 (Quantile::P75, Some(response), withheld)
             }
             Metric::Figure(Figure::WorstOverMedian) => of_response(Quantile::P50),
             Metric::Figure(Figure::SlowdownP50) => {
-                let needs = slowdown.and_then(|slowdown| slowdown.needs.p50);
-                (Quantile::P50, slowdown.map(with_alone), needs)
+                let lacks = slowdown.and_then(|slowdown| slowdown.needs.p50).map(Lack::Frames);
+                (Quantile::P50, slowdown.map(with_alone), lacks)
             }
             Metric::Figure(Figure::SlowdownP99) => {
-                let needs = slowdown.and_then(|slowdown| slowdown.needs.p99);
-                (Quantile::P99, slowdown.map(with_alone), needs)
+                let lacks = slowdown.and_then(|slowdown| slowdown.needs.p99).map(Lack::Frames);
+                (Quantile::P99, slowdown.map(with_alone), lacks)
             }
             _ => return None,
         };
         count.map(|count| Sample {
             quantile,
             count,
-            needs,
+            lacks,
         })
     }
 }
@@ -253,14 +249,14 @@ fn series_of(series: TimeSeries, tenant: &TenantSummary) -> Option<&Stats> {
     }
 }
 
-/// The number of frames that a quantile needs, if it is withheld.
-fn needed(stats: &Stats, quantile: Quantile) -> Option<u64> {
+/// What the frames lack for the interval of a quantile.
+fn lacking(stats: &Stats, quantile: Quantile) -> Option<Lack> {
     match quantile {
-        Quantile::P50 => stats.needs.p50,
-        Quantile::P90 => stats.needs.p90,
-        Quantile::P95 => stats.needs.p95,
-        Quantile::P99 => stats.needs.p99,
-        Quantile::P99_9 => stats.needs.p99_9,
+        Quantile::P50 => stats.lacks.p50,
+        Quantile::P90 => stats.lacks.p90,
+        Quantile::P95 => stats.lacks.p95,
+        Quantile::P99 => stats.lacks.p99,
+        Quantile::P99_9 => stats.lacks.p99_9,
         _ => None,
     }
 }

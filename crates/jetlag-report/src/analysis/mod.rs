@@ -17,6 +17,7 @@
 mod amounts;
 mod attribution;
 mod autocorrelation;
+mod batches;
 mod binomial;
 mod blocks;
 mod budget;
@@ -91,6 +92,7 @@ mod track;
 pub mod trtexec;
 mod uncertainty;
 mod waiting;
+mod wander;
 mod watch;
 pub mod waterfall;
 pub mod what_if;

@@ -9,9 +9,9 @@ use super::autocorrelation::with_the_next;
 use super::dependence::Dependence;
 use super::quantile::Quantile;
 use super::series::Distribution;
-use super::stats::{difference_ms, interquartile_range, quotient, six_decimals};
+use super::stats::{interquartile_range, quotient, six_decimals};
 use super::summary::StagePredictability;
-use super::summary::{EffectiveFrames, Interpolated, Predictability, Stats, Steady, Trimmed};
+use super::summary::{EffectiveFrames, Interpolated, Predictability, Stats, Steady, Trimmed, Wander};
 
 /// Frames below which the published tail measures are withheld.
 const TAIL: u64 = 100;
@@ -26,7 +26,7 @@ pub(super) fn of_stage(
     dependence: &Dependence,
 ) -> StagePredictability {
     StagePredictability {
-        jitter_ms: difference_ms(figures.p99, figures.p50),
+        jitter_ms: figures.jitter(),
         cv: quotient(times.sd(), times.mean()),
         iqr_ms: interquartile_range(times, dependence),
         worst_over_median: quotient(figures.max, figures.p50),
@@ -43,7 +43,7 @@ pub(super) fn predictability(
     figures: &Stats,
     (in_order, dependence): (&[i64], &Dependence),
     longest_miss_streak: u64,
-    steady: Steady,
+    (steady, wander): (Steady, Option<Wander>),
 ) -> Predictability {
     Predictability {
         relative_spread: relative_spread(figures),
@@ -51,13 +51,14 @@ pub(super) fn predictability(
         autocorrelation: with_the_next(in_order).map(six_decimals),
         effective_frames: effective_frames(response, dependence),
         steady,
+        wander,
         interpolated: interpolated(response),
     }
 }
 
 fn relative_spread(figures: &Stats) -> Option<f64> {
-    let (p99, p50) = (figures.p99?, figures.p50?);
-    (p50 > 0.0).then(|| six_decimals((p99 - p50) / p50))
+    let p50 = figures.p50.filter(|p50| *p50 > 0.0)?;
+    Some(six_decimals(figures.jitter()? / p50))
 }
 
 /// Also for a quantile that is withheld because of autocorrelation: then it shows how far the sample is from enough.

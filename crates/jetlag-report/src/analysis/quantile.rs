@@ -7,6 +7,7 @@
 //! compares it with other definitions.
 
 use super::binomial;
+use super::student::normal_quantile;
 
 /// A quantile in thousandths, so that ranks are computed with integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,15 +94,22 @@ impl Quantile {
         let high = (among(high).ceil() as u64).max(rank);
         (high <= n).then_some((low, high))
     }
-}
 
-/// Why a quantile is withheld, and how many frames it needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wanting {
-    /// Number of frames, at the autocorrelation that the frames show.
-    pub(super) needs: u64,
-    /// Whether that is more than independent frames would need.
-    pub(super) repeats: bool,
+    /// The same of frames that depend on each other: the share of frames that do not exceed the quantile varies like that of
+    /// `n ÷ inflation` independent ones, and the interval is made of its logit, which stays below one however few they are. `None`
+    /// where its upper end lies beyond the largest value.
+    pub(super) fn dependent_ranks(self, n: u64, confidence: f64, inflation: f64) -> Option<(u64, u64)> {
+        let (share, rank) = (self.share(), self.rank(n));
+        let worth = n as f64 / inflation.max(1.0);
+        let half = normal_quantile(f64::midpoint(1.0, confidence)) / (worth * share * (1.0 - share)).sqrt();
+        let of_logit = |logit: f64| n as f64 / (1.0 + (-logit).exp());
+        let logit = (share / (1.0 - share)).ln();
+        let low = (of_logit(logit - half).floor() as u64).clamp(1, rank.max(1));
+        let high = (of_logit(logit + half) + 1.0).ceil() as u64;
+        // What reaches from the fast half of frames to the slowest says nothing of a tail.
+        let says = self <= Quantile::P75 || low > n / 2;
+        (high <= n && says).then_some((low, high.max(rank)))
+    }
 }
 
 #[cfg(test)]

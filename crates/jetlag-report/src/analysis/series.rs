@@ -4,9 +4,10 @@
 //! depend on the order of frames. Durations are kept as they are; a run that is too long for that counts them in a
 //! [`Histogram`].
 
-use super::dependence::Dependence;
+use super::dependence::{Bounds, Dependence};
 use super::histogram::{self, Histogram};
-use super::quantile::{Quantile, Wanting};
+use super::quantile::Quantile;
+use super::summary::Lack;
 use crate::units::Nanos;
 
 /// Durations that are put into bins together. One at a time, each would wait for a cache miss, because the bins of all
@@ -197,37 +198,42 @@ impl Distribution {
         })
     }
 
-    /// The estimate of each quantile with its interval, widened for autocorrelation; or the frames that it needs, if
-    /// the sample does not support it.
+    /// The estimate of each quantile with its interval, widened for autocorrelation; or what the sample lacks for it.
     pub(super) fn quantiles<const N: usize>(
         &self,
         quantiles: [Quantile; N],
         confidence: f64,
         dependence: &Dependence,
-    ) -> [Result<Estimate, Wanting>; N] {
+    ) -> [Result<Estimate, Lack>; N] {
         let n = self.count();
-        let ranks = quantiles.map(|quantile| {
-            let inflation = dependence.supports(quantile, n)?;
-            let (low, high) = quantile
-                .interval_ranks(n, confidence, inflation)
-                .ok_or_else(|| Wanting {
-                    needs: (quantile.needs_at(confidence) as f64 * inflation).ceil() as u64,
-                    repeats: false,
-                })?;
-            Ok([low, quantile.rank(n), high])
+        let bounds = quantiles.map(|quantile| {
+            let bounds = dependence.bounds(quantile, n, confidence)?;
+            let rank = quantile.rank(n);
+            Ok(match bounds {
+                Bounds::Ranks(low, high) => ([low, rank, high], 0.0),
+                Bounds::Around(half) => ([rank; 3], half),
+            })
         });
-        let mut sorted: Vec<u64> = ranks.iter().flatten().flatten().copied().collect();
+        let known = bounds.iter().flatten();
+        let mut sorted: Vec<u64> = known.flat_map(|(ranks, _)| ranks).copied().collect();
         sorted.sort_unstable();
         sorted.dedup();
         let values = self.at_ranks(&sorted);
         // Each rank is among them.
         let value_at = |rank: u64| Nanos(values[sorted.partition_point(|&known| known < rank)]);
-        ranks.map(|ranks| {
-            let [low, rank, high] = ranks?;
-            let (low, high) = (value_at(low), value_at(high));
+        bounds.map(|bounds| {
+            let ([low, rank, high], half) = bounds?;
+            let (low, value, high) = (value_at(low), value_at(rank), value_at(high));
+            if half > 0.0 {
+                return Ok(Estimate {
+                    low: Nanos(low.0.saturating_sub(half as i64)).max(Nanos(self.totals.least.min(0))),
+                    value,
+                    high: Nanos(high.0.saturating_add(half as i64)),
+                });
+            }
             Ok(Estimate {
                 low: Nanos(low.0 - self.error(low)).max(Nanos(self.totals.least)),
-                value: value_at(rank),
+                value,
                 high: Nanos(high.0 + self.error(high)).min(Nanos(self.totals.most)),
             })
         })
@@ -331,10 +337,7 @@ mod tests {
         );
         assert_eq!(
             empty.quantiles([Quantile::P50], 0.95, &Dependence::NONE),
-            [Err(Wanting {
-                needs: 11,
-                repeats: false
-            })]
+            [Err(Lack::Frames(11))]
         );
         assert_eq!(series(&[7]).sd(), None);
     }
@@ -429,23 +432,5 @@ mod tests {
     fn two_values_have_a_deviation_and_one_has_none() {
         assert_eq!(series(&[1]).sd(), None);
         assert!((series(&[1, 3]).sd().unwrap() - std::f64::consts::SQRT_2).abs() < 1e-12);
-    }
-
-    #[test]
-    fn what_more_confidence_takes_is_as_many_times_more_as_frames_repeat_each_other() {
-        // Threes of equal frames, of which one in ten is slow: each is worth about a third.
-        let frames: Vec<i64> = (0..1_200).map(|i: i64| 100 + (i / 3 * 7_919) % 101).collect();
-        let some = series(&frames);
-        let dependence = some.dependence(&frames);
-        let inflation = dependence.supports(Quantile::P90, 1_200).unwrap();
-        assert!(inflation > 1.5, "{inflation}");
-        // So sure that even the extremes of as many independent frames would not do.
-        let confidence = 1.0 - 1e-15;
-        let [Err(wanting)] = some.quantiles([Quantile::P90], confidence, &dependence) else {
-            panic!("an interval of {confidence}")
-        };
-        let expected = (Quantile::P90.needs_at(confidence) as f64 * inflation).ceil();
-        assert_eq!((wanting.needs as f64, wanting.repeats), (expected, false));
-        assert!(wanting.needs > 1_200);
     }
 }

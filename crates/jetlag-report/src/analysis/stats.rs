@@ -1,10 +1,10 @@
 //! Turns a complete series into the figures of the summary, in milliseconds with nanosecond resolution.
 
 use super::dependence::Dependence;
-use super::quantile::{Quantile, Wanting};
+use super::quantile::Quantile;
 use super::sample::Sample;
 use super::series::{Distribution, Estimate};
-use super::summary::{Intervals, NeededFrames, Slowdown, SlowdownIntervals, SlowdownNeeds, Stats};
+use super::summary::{Intervals, Lack, Lacks, Slowdown, SlowdownIntervals, SlowdownNeeds, Stats};
 use crate::units::Nanos;
 
 /// All statistics of one series; its autocorrelation decides how wide the intervals must be, and which quantiles it
@@ -39,12 +39,12 @@ pub(super) fn stats(distribution: &Distribution, dependence: &Dependence) -> Sta
             p99: interval(p99),
             p99_9: interval(p99_9),
         },
-        needs: NeededFrames {
-            p50: needs(p50),
-            p90: needs(p90),
-            p95: needs(p95),
-            p99: needs(p99),
-            p99_9: needs(p99_9),
+        lacks: Lacks {
+            p50: p50.err(),
+            p90: p90.err(),
+            p95: p95.err(),
+            p99: p99.err(),
+            p99_9: p99_9.err(),
         },
     }
 }
@@ -90,11 +90,6 @@ pub(super) fn interquartile_range(distribution: &Distribution, dependence: &Depe
     Some((p75.ok()?.value - p25.ok()?.value).as_millis_f64())
 }
 
-/// a − b in milliseconds.
-pub(super) fn difference_ms(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    Some(six_decimals(a? - b?))
-}
-
 /// a ÷ b, where the ratio is defined.
 pub(super) fn quotient(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     let (a, b) = (a?, b?);
@@ -111,21 +106,18 @@ pub(super) fn six_decimals(x: f64) -> f64 {
     (x * 1e6).round() / 1e6
 }
 
-/// A quantile, or why it is withheld.
-type Found = Result<Estimate, Wanting>;
+/// A quantile with its interval, or what is lacking for one.
+type Found = Result<Estimate, Lack>;
 
-/// The estimate that is shown. Where autocorrelation is too strong for an interval, a quantile up to p95 is still
-/// shown as a statistic of this run's frames, like their mean; a quantile beyond that depends on a few bursts, and
-/// means nothing without an interval.
+/// The estimate that is shown. Without an interval it is a statistic of this run's frames, like their mean, as long as independent
+/// frames would be enough.
 fn shown(distribution: &Distribution, quantile: Quantile, found: Found) -> Option<f64> {
     let n = distribution.count();
-    let value = match found {
-        Ok(estimate) => Some(estimate.value),
-        Err(wanting) if wanting.repeats && quantile <= Quantile::P95 && quantile.supported_by(n) => {
-            distribution.at_rank(quantile.rank(n))
-        }
-        Err(_) => None,
+    let of_the_run = || {
+        let enough = quantile.supported_by(n);
+        enough.then(|| distribution.at_rank(quantile.rank(n))).flatten()
     };
+    let value = found.ok().map(|estimate| estimate.value).or_else(of_the_run);
     value.map(Nanos::as_millis_f64)
 }
 
@@ -136,7 +128,10 @@ fn interval(found: Found) -> Option<[f64; 2]> {
 }
 
 fn needs(found: Found) -> Option<u64> {
-    found.err().map(|wanting| wanting.needs)
+    match found.err()? {
+        Lack::Frames(frames) => Some(frames),
+        Lack::Wanders => Some(u64::MAX),
+    }
 }
 
 fn over(a: Nanos, b: Nanos) -> Option<f64> {
@@ -238,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_of_frames_that_hang_together_is_withheld_and_known_of_these_frames_alone() {
+    fn a_ratio_of_these_frames_is_known_where_one_of_others_is_not() {
         let sample = |n: usize| {
             let in_order = responses(0.999, n, 1);
             let mut series = Series::default();
@@ -251,7 +246,7 @@ mod tests {
             Sample::new(series.finish(), placed, Line::default())
         };
         let many = slowdown(&sample(200), &sample(200));
-        assert_eq!((many.p50, many.of_frames), (None, Some(1.0)));
+        assert_eq!(many.of_frames, Some(1.0));
         assert_eq!(slowdown(&sample(29), &sample(200)).of_frames, None);
     }
 }

@@ -248,7 +248,14 @@ impl Summarizer {
             &self.recorded,
         ));
         // Frames that a board's own guard slows down are no tenant's: nothing else that is found says as much.
-        limits.sort_by_key(|limit| limit.code() != Code::OverCurrent);
+        // Next come other programs, from which much else follows, and a machine whose speed wanders: it decides how wide all
+        // intervals are.
+        limits.sort_by_key(|limit| match limit.code() {
+            Code::OverCurrent => 0,
+            Code::HostBusy => 1,
+            Code::Wanders => 2,
+            _ => 3,
+        });
         let findings = merge(self.recorded, limits.into_iter().map(Finding::from));
         for Measured { summary, facts, .. } in &mut tenants {
             summary.failed = failed::of(

@@ -8,13 +8,14 @@ use super::predictability::{of_stage, predictability};
 use super::quantile::Quantile;
 use super::sample::Sample;
 use super::series::{Distribution, Series};
-use super::stats::{difference_ms, interquartile_range, quotient, six_decimals, stats};
+use super::stats::{interquartile_range, quotient, six_decimals, stats};
 use super::steady;
 use super::submission;
 use super::summary::{FrameCounts, OutputSummary, Stats, Synchronised, TenantSummary};
 use super::timeline::{Misses, Timeline};
 use super::track::Tracks;
 use super::waiting::Line;
+use super::wander;
 use super::waterfall;
 use crate::record::{
     Device, FrameRecord, NodeRecord, Outcome, OutputRecord, Phase, PhaseRecord, Stage, TenantManifest,
@@ -122,6 +123,8 @@ pub(super) struct TenantFacts {
     pub(super) service_worth: u64,
     /// Frames that it completed alone.
     pub(super) alone: u64,
+    /// Whether so many frames waited for each other that they depend because of that.
+    pub(super) waits: bool,
     /// Why its first failed frame failed, or why it gave up, from the log.
     pub(super) cause: Option<String>,
 }
@@ -240,7 +243,7 @@ impl Gathered {
         let in_order = |kind| self.timeline.values(kind);
         let service = self.service.finish();
         let service_dependence = service.dependence(&in_order(SERVICE));
-        let facts = TenantFacts {
+        let mut facts = TenantFacts {
             late_releases: self.late_releases,
             releases: self.frames.offered,
             together: self.together,
@@ -258,6 +261,8 @@ impl Gathered {
             // The mean depends on the tail as well: bursts of rare long frames count.
             service_worth: service_dependence.worth(Quantile::P99, service.count()),
             alone: self.alone.count(),
+            // Known below.
+            waits: false,
             cause: None,
         };
         let line = Line::of(scenario);
@@ -271,9 +276,10 @@ impl Gathered {
             .and_then(|effect| input_effect::drawn(&fed, effect));
         let drawn = plot::drawn(self.slices, response, &alone.distribution, sizes);
         let dependence = together.dependence();
+        facts.waits = dependence.waits();
         let response_ms = stats(response, &dependence);
         let timed: Vec<(Stamp, i64)> = self.timeline.timed(RESPONSE).collect();
-        let steady = steady::judge(&timed, tracks);
+        let (steady, wander) = (steady::judge(&timed, tracks), wander::wander(&timed, tracks));
         let streak = self.misses.longest_streak();
         let sums = self.stages.each_ref().map(Series::sum);
         let stages = Stage::ALL
@@ -297,7 +303,13 @@ impl Gathered {
                 (sum, found.and_then(|(_, stats)| stats.p99))
             })
             .collect();
-        let predictability = predictability(response, &response_ms, (responses, &dependence), streak, steady);
+        let predictability = predictability(
+            response,
+            &response_ms,
+            (responses, &dependence),
+            streak,
+            (steady, wander),
+        );
         let (submission_ms, submitting) = self
             .submission
             .finish(&in_order(SUBMISSION), manifest.submission_may_wait);
@@ -328,7 +340,7 @@ impl Gathered {
             service_ms: stats(&service, &service_dependence),
             lateness_ms: of_series(self.lateness, &in_order(LATENESS)),
             stages_ms,
-            jitter_ms: difference_ms(response_ms.p99, response_ms.p50),
+            jitter_ms: response_ms.jitter(),
             cv: quotient(response.sd(), response.mean()),
             // Computed once it is known in which time all tenants ran.
             slowdown: None,

@@ -138,6 +138,16 @@ impl Waiting {
         predicted.clamp(1.0, Self::MOST)
     }
 
+    /// τ of a quantile as its queue predicts it; 1 where it predicts nothing.
+    pub(super) fn expected(&self, quantile: Quantile) -> f64 {
+        let predicted = self.predicted(quantile);
+        if predicted.is_nan() {
+            1.0
+        } else {
+            predicted.clamp(1.0, Self::MOST)
+        }
+    }
+
     /// τ of a quantile in heavy traffic.
     fn predicted(&self, quantile: Quantile) -> f64 {
         let below = quantile.share();

@@ -110,11 +110,12 @@ fn power(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-/// The quantile, or the number of frames that it needs.
+/// The quantile with its interval, or of which frames it is.
 fn p99(of: &Stats) -> String {
-    match (of.p99, of.count) {
-        (None, 1..) => format!("{UNKNOWN} (too few frames)"),
-        (p99, _) => with_interval(p99, of.ci95.p99),
+    match (of.p99, of.ci95.p99, of.count) {
+        (None, _, 1..) => format!("{UNKNOWN} (too few frames)"),
+        (Some(p99), None, _) => format!("{} (this run)", short(p99)),
+        (p99, interval, _) => with_interval(p99, interval),
     }
 }
 

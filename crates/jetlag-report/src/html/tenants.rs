@@ -3,7 +3,7 @@
 
 use super::charts::{mark, over_time, spread};
 use super::view::{Block, Card, Cell, Chart, Glance, Key, Section, Table, cell, words};
-use crate::analysis::summary::{SlowFrame, Summary, TenantSummary};
+use crate::analysis::summary::{Lack, SlowFrame, Summary, TenantSummary};
 use crate::digits::range;
 use crate::text::nodes::{drivers, of_submission};
 use crate::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short, short_beside};
@@ -37,24 +37,23 @@ pub(super) fn cards(summary: &Summary, prefix: &str) -> Option<Section> {
                 .tenants
                 .iter()
                 .enumerate()
-                .map(|(number, tenant)| card(number, tenant))
+                .map(|(number, tenant)| card(number, tenant, summary.run.duration_s))
                 .collect(),
         )],
     })
 }
 
-fn card(number: usize, tenant: &TenantSummary) -> Card {
+fn card(number: usize, tenant: &TenantSummary, seconds: f64) -> Card {
     let unit = unit_of(tenant);
     let stats = &tenant.response_ms;
-    let time = |name, value: Option<f64>, interval: Option<[f64; 2]>, needs: Option<u64>| Glance {
+    let time = |name, value: Option<f64>, interval: Option<[f64; 2]>, lack: Option<Lack>| Glance {
         name,
         value: or_unknown(value, |ms| unit.show_beside(ms, interval)),
         unit: value.map_or("", |_| unit.name()),
-        note: match (interval, value, needs) {
-            (Some(interval), ..) => unit.show_interval(interval),
-            (None, None, Some(needs)) => format!("needs {needs} frames"),
-            (None, Some(_), Some(needs)) => format!("of this run only; an interval needs {needs} frames"),
-            _ => String::new(),
+        note: match (interval, lack) {
+            (Some(interval), _) => unit.show_interval(interval),
+            (None, Some(lack)) => lack.in_words(value.is_some(), stats.count, seconds),
+            (None, None) => String::new(),
         },
         alarm: false,
     };
@@ -66,8 +65,8 @@ fn card(number: usize, tenant: &TenantSummary) -> Card {
         alarm: false,
     };
     let mut figures = vec![
-        time("median", stats.p50, stats.ci95.p50, stats.needs.p50),
-        time("p99", stats.p99, stats.ci95.p99, stats.needs.p99),
+        time("median", stats.p50, stats.ci95.p50, stats.lacks.p50),
+        time("p99", stats.p99, stats.ci95.p99, stats.lacks.p99),
         time("longest", stats.max, None, None),
     ];
     let promised = tenant.deadline_ms.is_some() || tenant.frames.missed > 0;

@@ -6,7 +6,7 @@
 use super::number::{TimeUnit, mark, percent, short};
 use super::waterfall::in_words;
 use crate::analysis::Summary;
-use crate::analysis::summary::{EnergySummary, ExpectationResult, TenantSummary};
+use crate::analysis::summary::{EnergySummary, ExpectationResult, Lack, TenantSummary};
 
 /// Frames from which a share is said in percent; of fewer, the frames are counted.
 const MANY: u64 = 200;
@@ -103,15 +103,16 @@ fn share(of: u64, all: u64) -> String {
 fn quantiles(tenant: &TenantSummary) -> String {
     let stats = &tenant.response_ms;
     let unit = unit_of(tenant);
-    let said = |value: Option<f64>, needs: Option<u64>| match (value, needs) {
-        (Some(ms), _) => format!("is {} {}", unit.show(ms), unit.name()),
-        (None, Some(needs)) => format!("needs {}", counted(needs)),
-        (None, None) => "is not known".to_owned(),
+    let said = |value: Option<f64>, lack: Option<Lack>| match (value, lack) {
+        (Some(ms), None) => format!("is {} {}", unit.show(ms), unit.name()),
+        (Some(ms), Some(_)) => format!("was {} {} in this run", unit.show(ms), unit.name()),
+        (None, Some(Lack::Frames(frames))) => format!("takes {}", counted(frames)),
+        (None, _) => "is not known".to_owned(),
     };
     format!(
         "has no deadline; its median {}, its p99 {}",
-        said(stats.p50, stats.needs.p50),
-        said(stats.p99, stats.needs.p99)
+        said(stats.p50, stats.lacks.p50),
+        said(stats.p99, stats.lacks.p99)
     )
 }
 
@@ -372,12 +373,12 @@ mod tests {
         let mut few = of(20, 0);
         few.deadline_ms = None;
         few.response_ms.p50 = None;
-        few.response_ms.needs.p50 = Some(30);
-        few.response_ms.needs.p99 = Some(662);
+        few.response_ms.lacks.p50 = Some(Lack::Frames(30));
+        few.response_ms.lacks.p99 = Some(Lack::Frames(662));
         few.waterfall = Waterfall::default();
         assert_eq!(
             tenant(&few),
-            "camera has no deadline; its median needs 30 frames, its p99 needs 662 frames; the worst was 58.00 ms; where the \
+            "camera has no deadline; its median takes 30 frames, its p99 takes 662 frames; the worst was 58.00 ms; where the \
              time goes was not recorded."
         );
     }

@@ -4,6 +4,7 @@ use super::number::{TimeUnit, UNKNOWN, or_unknown, percent};
 use super::{cut, dim, heading, plain};
 use crate::Style;
 use crate::analysis::Summary;
+use crate::analysis::summary::Lack;
 use crate::analysis::summary::duty::Clock;
 use crate::table::{Align, Grid, Ink};
 
@@ -39,10 +40,10 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
             Some(ms) => plain(unit.show(ms)),
             None => dim(UNKNOWN),
         };
-        let interval = |bounds: Option<[f64; 2]>, needs: Option<u64>| {
+        let interval = |bounds: Option<[f64; 2]>, value: Option<f64>, lack: Option<Lack>| {
             dim(match bounds {
                 Some(bounds) => unit.show_interval(bounds),
-                None => super::frames_needed(needs),
+                None => super::in_place_of_interval(lack, value, stats.count, summary.run.duration_s),
             })
         };
         let rate = step
@@ -66,8 +67,8 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
             plain(""),
             plain(""),
             plain(""),
-            interval(stats.ci95.p50, stats.needs.p50),
-            interval(stats.ci95.p99, stats.needs.p99),
+            interval(stats.ci95.p50, stats.p50, stats.lacks.p50),
+            interval(stats.ci95.p99, stats.p99, stats.lacks.p99),
         ]);
     }
     heading("DUTY CYCLE", &note, style) + &grid.render(style)

@@ -31,9 +31,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::Style;
-use crate::analysis::summary::{ExpectationResult, Sampling, Stats, TenantSummary, Unit, Verdict};
+use crate::analysis::summary::{ExpectationResult, Lack, Sampling, Stats, TenantSummary, Unit, Verdict};
 use crate::analysis::{Recorded, Summary};
 use crate::digits::range;
+use crate::record::Finding;
 use crate::shell;
 use crate::table::{Align, Grid, Ink, Text};
 use crate::units::Bytes;
@@ -44,6 +45,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
     let sections = [
         verdict(summary, style),
         responses(summary, style),
+        first_findings(summary, style),
         plots::over_time(summary, style),
         plots::spread(summary, style),
         frames(summary, style),
@@ -66,6 +68,7 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
         plots::slowest(summary, style),
         outputs::section(summary, style),
         expectations(summary, style),
+        all_findings(summary, style),
         footer(summary, style),
     ];
     let shown: Vec<String> = sections
@@ -134,16 +137,43 @@ fn verdict(summary: &Summary, style: &Style) -> String {
     }
     text.push_str(&Ink::Dim.paint(&about, style));
     text.push('\n');
-    if !run.findings.is_empty() {
-        let mut grid = Grid::headless().column("", Align::Left).column("", Align::Left);
-        for finding in &run.findings {
-            grid.row(vec![(finding.code.clone(), Ink::Warn), plain(&finding.message)]);
-            grid.row(vec![plain(""), (format!("→ {}", finding.advice), Ink::Accent)]);
-        }
-        text.push('\n');
-        text.push_str(&grid.render(style));
-    }
     text
+}
+
+/// Findings that are told beside the first numbers; where there are more, all of them are told at the end.
+const FIRST: usize = 2;
+
+/// What limits the numbers most, and what to do about it; empty where nothing does.
+fn first_findings(summary: &Summary, style: &Style) -> String {
+    let findings = &summary.run.findings;
+    if findings.is_empty() {
+        return String::new();
+    }
+    let first = &findings[..findings.len().min(FIRST)];
+    let note = match findings.len() - first.len() {
+        0 => "what limits these numbers".to_owned(),
+        1 => "what limits these numbers most; one more at the end".to_owned(),
+        more => format!("what limits these numbers most; {more} more at the end"),
+    };
+    heading("FINDINGS", &note, style) + &of_findings(first, style)
+}
+
+/// All findings, where there are more than were told before.
+fn all_findings(summary: &Summary, style: &Style) -> String {
+    let findings = &summary.run.findings;
+    match findings.len() > FIRST {
+        true => heading("ALL FINDINGS", "each with what to do", style) + &of_findings(findings, style),
+        false => String::new(),
+    }
+}
+
+fn of_findings(findings: &[Finding], style: &Style) -> String {
+    let mut grid = Grid::headless().column("", Align::Left).column("", Align::Left);
+    for finding in findings {
+        grid.row(vec![(finding.code.clone(), Ink::Warn), plain(&finding.message)]);
+        grid.row(vec![plain(""), (format!("→ {}", finding.advice), Ink::Accent)]);
+    }
+    grid.render(style)
 }
 
 fn responses(summary: &Summary, style: &Style) -> String {
@@ -167,9 +197,9 @@ fn responses(summary: &Summary, style: &Style) -> String {
     for tenant in &summary.tenants {
         let stats = &tenant.response_ms;
         let shown = [
-            (stats.needs.p50, stats.p50, stats.ci95.p50),
-            (stats.needs.p90, stats.p90, stats.ci95.p90),
-            (stats.needs.p99, stats.p99, stats.ci95.p99),
+            (stats.lacks.p50, stats.p50, stats.ci95.p50),
+            (stats.lacks.p90, stats.p90, stats.ci95.p90),
+            (stats.lacks.p99, stats.p99, stats.ci95.p99),
         ];
         let missed = match tenant.miss_rate {
             Some(rate) if rate > 0.0 => (percent(rate), Ink::Bad),
@@ -178,14 +208,14 @@ fn responses(summary: &Summary, style: &Style) -> String {
         };
         let mut figures = vec![(name_of(tenant, style), Ink::Bold)];
         let mut intervals = vec![plain("")];
-        for (needs, value, interval) in shown {
+        for (lack, value, interval) in shown {
             figures.push(match value {
                 Some(ms) => plain(unit.show_beside(ms, interval)),
                 None => dim(UNKNOWN),
             });
             intervals.push(dim(match interval {
                 Some(interval) => unit.show_interval(interval),
-                None => frames_needed(needs),
+                None => in_place_of_interval(lack, value, stats.count, summary.run.duration_s),
             }));
         }
         figures.push(plain(or_unknown(stats.max, |ms| unit.show(ms))));
@@ -196,6 +226,21 @@ fn responses(summary: &Summary, style: &Style) -> String {
         grid.row(intervals);
     }
     let mut text = heading("RESPONSE TIME", &note, style) + &grid.render(style);
+    let of_the_run = |tenant: &TenantSummary| {
+        let (stats, lacks) = (&tenant.response_ms, &tenant.response_ms.lacks);
+        let shown = [
+            (stats.p50, lacks.p50),
+            (stats.p90, lacks.p90),
+            (stats.p99, lacks.p99),
+        ];
+        shown
+            .iter()
+            .any(|(value, lack)| value.is_some() && lack.is_some())
+    };
+    if summary.tenants.iter().any(of_the_run) {
+        let note = "this run: of these frames; for another run it takes longer, or a steadier machine";
+        text.push_str(&format!("  {}\n", Ink::Dim.paint(note, style)));
+    }
     if summary.tenants.iter().any(|tenant| tenant.closed_loop) {
         let note = "closed loop: released when the tenant is ready, so no queueing is measured";
         text.push_str(&format!("  {}\n", Ink::Dim.paint(note, style)));
@@ -272,7 +317,12 @@ fn bar(share: f64, full: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
 }
 
-/// The text for a withheld quantile; empty if nothing is known of it.
+/// What stands in place of the interval of a quantile; empty if nothing is known of it.
+fn in_place_of_interval(lack: Option<Lack>, value: Option<f64>, count: u64, seconds: f64) -> String {
+    lack.map_or_else(String::new, |lack| lack.in_words(value.is_some(), count, seconds))
+}
+
+/// The text for a withheld slowdown; empty if nothing is known of it.
 fn frames_needed(needs: Option<u64>) -> String {
     needs.map_or_else(String::new, |needs| format!("needs {needs}"))
 }

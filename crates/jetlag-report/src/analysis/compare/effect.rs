@@ -15,9 +15,10 @@
 //! freedom. The wider of the two intervals is used.
 
 use crate::analysis::autocorrelation::correlation_of_events;
-use crate::analysis::dependence::{self, Dependence};
-use crate::analysis::quantile::{Quantile, Wanting};
+use crate::analysis::dependence::{self, Bounds, Dependence};
+use crate::analysis::quantile::Quantile;
 use crate::analysis::student::{normal_quantile, t_quantile};
+use crate::analysis::summary::Lack;
 
 /// The result of comparing one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,8 +38,8 @@ pub(in crate::analysis) struct Effect {
 pub(in crate::analysis) enum Unknown {
     /// A side has no frame.
     NoFrame,
-    /// A side has too few frames.
-    Frames(Wanting),
+    /// The frames of a side are not enough.
+    Lacks(Lack),
     /// A bound is zero or below, so there is no ratio.
     NoRatio,
 }
@@ -64,7 +65,7 @@ pub(in crate::analysis) fn of_quantile(
     sides: [&[Vec<i64>]; 2],
     confidence: f64,
 ) -> Result<Effect, Unknown> {
-    of_quantile_by(Dependence::supports, quantile, sides, confidence)
+    of_quantile_by(Dependence::bounds, quantile, sides, confidence)
 }
 
 /// The same for one row of many, of few frames.
@@ -73,26 +74,24 @@ pub(super) fn of_row(
     sides: [&[Vec<i64>]; 2],
     confidence: f64,
 ) -> Result<Effect, Unknown> {
-    of_quantile_by(Dependence::supports_cautiously, quantile, sides, confidence)
+    of_quantile_by(Dependence::bounds_cautiously, quantile, sides, confidence)
 }
 
-/// By which τ of a side's frames a quantile is supported.
-type Supports = fn(&Dependence, Quantile, u64) -> Result<f64, Wanting>;
+/// The bounds of a quantile, by the dependence of a side's frames.
+type BoundsOf = fn(&Dependence, Quantile, u64, f64) -> Result<Bounds, Lack>;
 
 fn of_quantile_by(
-    supports: Supports,
+    bounds: BoundsOf,
     quantile: Quantile,
     [baseline, candidate]: [&[Vec<i64>]; 2],
     confidence: f64,
 ) -> Result<Effect, Unknown> {
     let (a, b) = match (
-        quantile_of(supports, quantile, baseline, confidence),
-        quantile_of(supports, quantile, candidate, confidence),
+        quantile_of(bounds, quantile, baseline, confidence),
+        quantile_of(bounds, quantile, candidate, confidence),
     ) {
-        // Of the two sides, the one that needs more frames is reported.
-        (Err(Unknown::Frames(a)), Err(Unknown::Frames(b))) => {
-            return Err(Unknown::Frames(if a.needs > b.needs { a } else { b }));
-        }
+        // Of the two sides, the one that lacks more is reported.
+        (Err(Unknown::Lacks(a)), Err(Unknown::Lacks(b))) => return Err(Unknown::Lacks(a.max(b))),
         (a, b) => (a?, b?),
     };
     if a.low <= 0.0 || b.low <= 0.0 {
@@ -133,10 +132,7 @@ pub(super) fn of_misses([baseline, candidate]: [&Promises; 2], confidence: f64) 
         return Err(Unknown::NoFrame);
     }
     if repeats && least / inflation < LEAST {
-        return Err(Unknown::Frames(Wanting {
-            needs: dependence::about(LEAST * inflation),
-            repeats,
-        }));
+        return Err(Unknown::Lacks(Lack::Frames(dependence::about(LEAST * inflation))));
     }
     let share = |side: &Promises| share_of(&side.missed, inflation, confidence).ok_or(Unknown::NoFrame);
     let (a, b) = (share(baseline)?, share(candidate)?);
@@ -156,7 +152,7 @@ fn repetition_of(side: &Promises) -> (f64, bool) {
     let misses = dependence::of_several(&[correlation_of_events(&side.missed)]);
     let mut all: Vec<i64> = side.responses.iter().flatten().copied().collect();
     all.sort_unstable();
-    let responses = dependence_of(&side.responses, &all).inflation(Quantile::P99);
+    let responses = dependence_of(&side.responses, &all).inflation(Quantile::P99, all.len() as u64, 0.95);
     match (misses, responses) {
         // Autocorrelation that was not detected does not count.
         (misses, (_, false)) => misses,
@@ -240,7 +236,7 @@ fn difference([a1, a, a2]: [f64; 3], [b1, b, b2]: [f64; 3], wider: f64) -> [f64;
 
 /// The quantile of all frames of all runs of a side.
 fn quantile_of(
-    supports: Supports,
+    bounds: BoundsOf,
     quantile: Quantile,
     runs: &[Vec<i64>],
     confidence: f64,
@@ -248,24 +244,24 @@ fn quantile_of(
     let mut all: Vec<i64> = runs.iter().flatten().copied().collect();
     all.sort_unstable();
     let n = all.len() as u64;
-    let inflation = supports(&dependence_of(runs, &all), quantile, n).map_err(Unknown::Frames)?;
-    let (low, high) = quantile.interval_ranks(n, confidence, inflation).ok_or_else(|| {
-        Unknown::Frames(Wanting {
-            needs: (quantile.needs_at(confidence) as f64 * inflation).ceil() as u64,
-            repeats: false,
-        })
-    })?;
+    let dependence = dependence_of(runs, &all);
+    let bounds = bounds(&dependence, quantile, n, confidence).map_err(Unknown::Lacks)?;
+    let (inflation, _) = dependence.inflation(quantile, n, confidence);
     let at = |rank: u64| all[rank as usize - 1];
     let value = at(quantile.rank(n));
+    let (low, high) = match bounds {
+        Bounds::Ranks(low, high) => (at(low) as f64, at(high) as f64),
+        Bounds::Around(half) => (value as f64 - half, value as f64 + half),
+    };
     let of_one = quantile.share() * (1.0 - quantile.share()) * inflation;
     let runs = runs.iter().filter(|run| !run.is_empty()).map(|run| {
         let below = run.iter().filter(|&&ns| ns <= value).count();
         Share::new(below, run.len(), of_one)
     });
     Ok(Side {
-        low: at(low) as f64,
+        low,
         value: value as f64,
-        high: at(high) as f64,
+        high,
         runs: runs.collect(),
     })
 }
@@ -458,27 +454,24 @@ mod tests {
     #[test]
     fn too_few_frames_are_not_compared() {
         let a = runs(9.0, 0.1, 0.0, 0.0, (2, 300), 1);
-        let wanting = Unknown::Frames(Wanting {
-            needs: 662,
-            repeats: false,
-        });
-        assert_eq!(of_quantile(Quantile::P99, [&a, &a], 0.95), Err(wanting));
+        let lacks = Unknown::Lacks(Lack::Frames(662));
+        assert_eq!(of_quantile(Quantile::P99, [&a, &a], 0.95), Err(lacks));
         assert!(of_quantile(Quantile::P50, [&a, &a], 0.95).is_ok());
         assert!(of_quantile(Quantile::P50, [&[], &a], 0.95).is_err());
     }
 
     #[test]
     fn of_two_sides_with_too_few_frames_the_one_that_takes_more_is_told() {
-        let wanting = |a: &[Vec<i64>], b: &[Vec<i64>]| match of_quantile(Quantile::P99, [a, b], 0.95) {
-            Err(Unknown::Frames(wanting)) => wanting,
+        let lacking = |a: &[Vec<i64>], b: &[Vec<i64>]| match of_quantile(Quantile::P99, [a, b], 0.95) {
+            Err(Unknown::Lacks(lack)) => lack,
             other => panic!("{other:?}"),
         };
         let few = runs(9.0, 0.1, 0.0, 0.0, (1, 300), 1);
-        let bursts = runs(9.0, 0.1, 0.97, 0.0, (1, 600), 2);
-        let (least, most) = (wanting(&few, &few), wanting(&bursts, &bursts));
-        assert!(most.needs > least.needs && most.repeats, "{least:?}, {most:?}");
-        assert_eq!(wanting(&few, &bursts), most);
-        assert_eq!(wanting(&bursts, &few), most);
+        let bursts = runs(9.0, 0.1, 0.97, 0.0, (1, 700), 2);
+        let (least, most) = (lacking(&few, &few), lacking(&bursts, &bursts));
+        assert!(most > least, "{least:?}, {most:?}");
+        assert_eq!(lacking(&few, &bursts), most);
+        assert_eq!(lacking(&bursts, &few), most);
     }
 
     #[test]
@@ -487,16 +480,16 @@ mod tests {
         let mut refused = 0;
         for seed in 0..20 {
             let a = runs(9.0, 0.1, 0.0, 0.0, (1, 900), seed);
-            if let Err(Unknown::Frames(wanting)) = of_quantile(Quantile::P99, [&a, &a], 0.9999) {
+            if let Err(Unknown::Lacks(lack)) = of_quantile(Quantile::P99, [&a, &a], 0.9999) {
                 refused += 1;
-                assert!(wanting.needs > 900, "seed {seed}: {wanting:?}");
+                assert!(lack > Lack::Frames(900), "seed {seed}: {lack:?}");
             }
         }
         assert_eq!(refused, 20);
         let bursts = promises(vec![(0..1_000).map(|i| i / 100 % 3 == 0).collect()]);
         let found = of_misses([&bursts, &bursts], 0.95);
         assert!(
-            matches!(found, Err(Unknown::Frames(wanting)) if wanting.repeats && wanting.needs > 1_000),
+            matches!(found, Err(Unknown::Lacks(lack)) if lack > Lack::Frames(1_000)),
             "{found:?}"
         );
     }

@@ -2,6 +2,7 @@
 
 use super::super::quantile::Quantile;
 use super::super::stats::six_decimals;
+use super::super::summary::Lack;
 use super::effect::{self, Effect, Promises, Unknown};
 use super::{FIGURES, FigureComparison, Side, TenantComparison, Verdict};
 
@@ -101,16 +102,11 @@ fn quantile(
 /// Why a figure is unknown, with the number of frames of both sides.
 pub(in crate::analysis) fn because(why: Unknown, [a, b]: [usize; 2]) -> String {
     match why {
-        Unknown::Frames(wanting) if wanting.repeats => format!(
-            "its frames are autocorrelated (slow frames follow slow frames), so it needs about {} frames per side; \
-             there are {a} and {b}",
-            wanting.needs
-        ),
-        Unknown::Frames(wanting) => {
-            format!(
-                "it needs {} frames per side; there are {a} and {b}",
-                wanting.needs
-            )
+        Unknown::Lacks(Lack::Frames(needs)) => {
+            format!("it takes {needs} frames of each side; there are {a} and {b}")
+        }
+        Unknown::Lacks(Lack::Wanders) => {
+            "the machine wanders more slowly than these runs are long; measure in turns: `jetlag compare --ab`".to_owned()
         }
         Unknown::NoFrame => "one side completed no frame".to_owned(),
         Unknown::NoRatio => "a response time is zero, so there is no ratio".to_owned(),
@@ -174,25 +170,17 @@ fn unknown(figure: &'static str, unit: &'static str, reason: String) -> FigureCo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::quantile::Wanting;
 
     #[test]
     fn why_a_figure_is_unknown_is_said_with_what_it_takes() {
-        let frames = |repeats| {
-            Unknown::Frames(Wanting {
-                needs: 2_000,
-                repeats,
-            })
-        };
         for (why, said) in [
             (
-                frames(false),
-                "it needs 2000 frames per side; there are 300 and 400",
+                Unknown::Lacks(Lack::Frames(2_000)),
+                "it takes 2000 frames of each side; there are 300 and 400",
             ),
             (
-                frames(true),
-                "its frames are autocorrelated (slow frames follow slow frames), so it needs about 2000 frames per \
-                 side; there are 300 and 400",
+                Unknown::Lacks(Lack::Wanders),
+                "the machine wanders more slowly than these runs are long; measure in turns: `jetlag compare --ab`",
             ),
             (Unknown::NoFrame, "one side completed no frame"),
             (Unknown::NoRatio, "a response time is zero, so there is no ratio"),

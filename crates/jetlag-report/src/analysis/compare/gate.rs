@@ -8,7 +8,7 @@ use super::{CONFIDENCE, LimitResult, RunSample, Side, effect};
 use crate::analysis::expectation::{Expectation, Of, Run};
 use crate::analysis::machine::{Absent, Machine, MachineMetric};
 use crate::analysis::stats::six_decimals;
-use crate::analysis::summary::{ExpectationResult, Unit};
+use crate::analysis::summary::{ExpectationResult, Lack, Unit};
 
 /// Judges one for the candidate of this label.
 pub(super) fn judge(limit: &Limit, side: String, baseline: &Side, candidate: &Side) -> LimitResult {
@@ -161,13 +161,14 @@ fn lacking(line: &Expectation, run: &RunSample) -> String {
     };
     let tenant = run.summary.tenants.iter().find(|tenant| tenant.name == *name);
     let sample = tenant.and_then(|tenant| metric.sample(tenant));
-    let needs = sample.and_then(|sample| Some((sample.needs?, sample.count)));
-    match (tenant, needs) {
+    let lacks = sample.and_then(|sample| Some((sample.lacks?, sample.count)));
+    match (tenant, lacks) {
         (Some(tenant), _) if tenant.frames.completed == 0 => format!("{name} completed no frame"),
         (Some(tenant), _) if metric.says_nothing(tenant).is_some() => {
             format!("it says nothing of {name}, which has no deadline or runs in a closed loop")
         }
-        (_, Some((needs, count))) => format!("it needs {needs} frames; there are {count}"),
+        (_, Some((Lack::Frames(needs), count))) => format!("it takes {needs} frames; there are {count}"),
+        (_, Some((Lack::Wanders, _))) => "the machine wanders more slowly than the run is long".to_owned(),
         _ => "the run has no such figure".to_owned(),
     }
 }

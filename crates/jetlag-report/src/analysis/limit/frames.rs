@@ -52,8 +52,8 @@ pub(in super::super) enum FramesLimit {
         in_warmup: u64,
         cause: Option<String>,
     },
-    /// A quantile needs more frames than there are.
-    TooFew { sample: Sample, needs: u64, more: More },
+    /// The frames are not enough for the interval of a quantile.
+    TooFew { sample: Sample, more: More },
     /// It completed nothing alone.
     NoBaseline,
 }
@@ -71,6 +71,10 @@ pub(in super::super) enum More {
     Seconds { seconds: f64, alone: bool },
     /// A longer recording of somebody's program, of so many seconds where that can be said.
     Recording { seconds: Option<f64> },
+    /// No time that a person would wait for: what changes too slowly is the machine.
+    Steadier,
+    /// The same of a queue that fills and empties too slowly.
+    ShorterQueue,
 }
 
 impl FramesLimit {
@@ -163,16 +167,17 @@ impl FramesLimit {
                     quoted("; first error: ", cause.as_deref())
                 )
             }
-            FramesLimit::TooFew { sample, needs, .. } => {
-                let (quantile, has) = (name_of(sample.quantile), sample.count);
-                match sample.repeats() {
+            FramesLimit::TooFew { sample, .. } => {
+                let (quantile, has) = (name_of(sample.quantile), frames(sample.count));
+                match sample.depends() {
                     true => format!(
-                        "{name}: its frames are autocorrelated (slow frames follow slow frames, as in a queue): the \
-                         effective sample size is too small. {quantile} needs about {needs} frames at this \
-                         correlation and has {has}; {} independent frames would do.",
+                        "{name}: slow frames follow slow frames for so long that {has} tell {quantile} of this run, and too \
+                         little of another."
+                    ),
+                    false => format!(
+                        "{name}: {has} are too few for an interval of {quantile}, which takes {}.",
                         sample.quantile.needs()
                     ),
-                    false => format!("{name}: {quantile} needs {needs} frames and has {has}."),
                 }
             }
             FramesLimit::NoBaseline => {
@@ -233,6 +238,12 @@ impl More {
                 format!("Set `frames: {offered}` or more, or remove the limit{and_longer}.").into()
             }
             More::Time => "Run for longer.".into(),
+            More::Steadier => "Hold the clocks (`clocks: Max`) and keep other programs away, or compare within a run: \
+                               `baseline: (alone: true)` takes turns, which a machine that wanders does not disturb."
+                .into(),
+            More::ShorterQueue => "Lower the rate, run a faster detector, or let frames be dropped \
+                                   (`overload: DropOldest(queue: 1)`): a queue this long takes hours to show its quantiles."
+                .into(),
             More::Patience { seconds } => {
                 format!("Let the run reach its planned duration; {seconds} s at this rate are enough.").into()
             }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::code::Code;
-use super::super::summary::Shift;
+use super::super::summary::{Shift, Wander};
 use crate::units::Nanos;
 
 /// Something that changed a tenant's response times while it was measured.
@@ -25,6 +25,12 @@ pub(in super::super) enum SteadyLimit {
         /// How many changes there were.
         shifts: usize,
     },
+    /// They differ from second to second by more than within one.
+    Wanders {
+        wander: Wander,
+        /// Whether the host's launches take as long as its work on a device.
+        host_bound: bool,
+    },
 }
 
 impl SteadyLimit {
@@ -33,6 +39,7 @@ impl SteadyLimit {
             SteadyLimit::NotSettled { .. } => Code::NotSettled,
             SteadyLimit::Drift(_) => Code::Drift,
             SteadyLimit::Shift { .. } => Code::LatencyShift,
+            SteadyLimit::Wanders { .. } => Code::Wanders,
         }
     }
 
@@ -74,6 +81,28 @@ impl SteadyLimit {
                     at_the_same_time(largest)
                 )
             }
+            SteadyLimit::Wanders { wander, .. } => {
+                let slots = match wander.slot_s {
+                    1.0 => "single seconds".to_owned(),
+                    seconds => format!("{seconds:.0} s each"),
+                };
+                let with = match &wander.with {
+                    Some(with) => format!(", together with {} ({})", with.signal, with.kind),
+                    None => String::new(),
+                };
+                let trend = match wander.last_ms / wander.first_ms - 1.0 {
+                    change if change.abs() > wander.between => format!(
+                        ", and not about one level: {:.2} ms in the first quarter of the run, {:.2} ms in the last",
+                        wander.first_ms, wander.last_ms
+                    ),
+                    _ => String::new(),
+                };
+                format!(
+                    "{name}: the machine's speed wanders: medians of {slots} lie between {:.2} and {:.2} ms (four in \
+                     five){with}{trend}. This, and not the number of frames, decides how wide the intervals are.",
+                    wander.low_ms, wander.high_ms
+                )
+            }
         }
     }
 
@@ -94,6 +123,22 @@ impl SteadyLimit {
                 "Run until response times are stable, and check clocks and temperatures: a machine that heats up \
                  slows down."
             }
+            SteadyLimit::Wanders { wander, host_bound } => match wander.with.as_ref().map(|with| with.kind) {
+                Some("clock") => {
+                    "Hold the clocks (`clocks: Max`), and compare in turns: `baseline: (alone: true)`."
+                }
+                Some(_) => {
+                    "Let the machine warm up or cool it, and compare in turns: `baseline: (alone: true)`."
+                }
+                None if *host_bound => {
+                    "The host's launches set its time: hold the processors' clocks (`clocks: Max`), pin the tenant (`cpus`), or \
+                     launch a frame in one call (`graph: On`)."
+                }
+                None => {
+                    "No sampled signal goes with it. Hold the clocks (`clocks: Max`), pin the tenant (`cpus`), and compare in turns \
+                     (`baseline: (alone: true)`), which it does not disturb."
+                }
+            },
             SteadyLimit::Shift { largest, .. } => match largest.with.first() {
                 Some(other) if other.unit == "mhz" => {
                     "Hold the clocks, or reduce what heats the machine, and run again."

@@ -37,10 +37,10 @@ pub use power::{
     Charged, Energy, EnergySummary, P95_VALUES, PowerBudget, PowerMoment, RailSummary, SensorSummary,
 };
 pub use predictability::{
-    ActiveCoRunner, EffectiveFrames, Interpolated, Predictability, Shift, SignalChange, SlowFrame, SlowPart,
-    StagePredictability, Steady, Trimmed,
+    ActiveCoRunner, Companion, EffectiveFrames, Interpolated, Predictability, Shift, SignalChange, SlowFrame,
+    SlowPart, StagePredictability, Steady, Trimmed, Wander,
 };
-pub use stats::{Intervals, NeededFrames, Slowdown, SlowdownIntervals, SlowdownNeeds, Stats};
+pub use stats::{Intervals, Lack, Lacks, Slowdown, SlowdownIntervals, SlowdownNeeds, Stats};
 pub use submission::{Shares, Submitting};
 pub use tenant::{
     CameraFrames, Cameras, FrameCounts, NodeResponse, NodeSummary, NodeTime, OperatorSummary, Synchronised,

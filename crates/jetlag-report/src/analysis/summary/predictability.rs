@@ -82,6 +82,8 @@ pub struct Predictability {
     pub effective_frames: EffectiveFrames,
     /// Whether it was in a steady state.
     pub steady: Steady,
+    /// How much its speed wanders over seconds; `None` where the run is too short to tell.
+    pub wander: Option<Wander>,
     /// The published measures, from interpolated percentiles.
     pub interpolated: Option<Interpolated>,
 }
@@ -93,6 +95,42 @@ pub struct EffectiveFrames {
     pub p50: Option<u64>,
     pub p90: Option<u64>,
     pub p99: Option<u64>,
+}
+
+/// How much a tenant's speed wanders: the medians of the response times of slots of a second or more.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Wander {
+    /// Length of a slot, s.
+    pub slot_s: f64,
+    /// Number of slots.
+    pub slots: u64,
+    /// The median that a tenth of the slots do not exceed.
+    pub low_ms: f64,
+    /// The median that nine tenths of the slots do not exceed.
+    pub high_ms: f64,
+    /// The median of the slots of the first quarter of the run.
+    pub first_ms: f64,
+    /// The median of the slots of its last quarter.
+    pub last_ms: f64,
+    /// Standard deviation of the slots' medians, beyond what the frames' own differences explain, over the median.
+    pub between: f64,
+    /// Standard deviation of frames within a slot, by their quartiles, over the median.
+    pub within: f64,
+    /// The sampled signal that goes with the medians; `None` where none does by more than chance.
+    pub with: Option<Companion>,
+}
+
+/// A signal that goes with a tenant's speed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Companion {
+    /// Name of the sampler.
+    pub source: String,
+    /// Name of the signal, as the sampler gives it.
+    pub signal: String,
+    /// `clock` or `temperature`.
+    pub kind: &'static str,
+    /// Rank correlation with the median response time of a slot, from −1 to 1.
+    pub correlation: f64,
 }
 
 /// Whether a tenant was in a steady state while it was measured.
