@@ -36,6 +36,7 @@ fn side(world: &World, name: &str, first: u64, rounds: u64) -> Side {
         name: name.to_owned(),
         files: Vec::new(),
         runs: (first..first + rounds).map(|seed| world.sample(seed)).collect(),
+        in_turns: false,
     }
 }
 

@@ -138,7 +138,12 @@ fn from_files(files: &str, by: Option<By>) -> anyhow::Result<Side> {
         [first, rest @ ..] if !rest.is_empty() => format!("{first} and {} more", rest.len()),
         _ => files.concat(),
     };
-    Ok(Side { name, files, runs })
+    Ok(Side {
+        name,
+        files,
+        runs,
+        in_turns: false,
+    })
 }
 
 /// What was recorded of two scenarios.
@@ -196,6 +201,7 @@ fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded
                 name: scenario.display().to_string(),
                 files: files.iter().map(|file| file.display().to_string()).collect(),
                 runs: runs.collect::<anyhow::Result<_>>()?,
+                in_turns: true,
             })
         })
         .collect::<anyhow::Result<_>>()?;

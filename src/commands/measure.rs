@@ -85,6 +85,7 @@ pub(super) fn run(scenario: Option<&Path>, format: Format) -> anyhow::Result<Out
             name: format!("transfer: {way}"),
             files: Vec::new(),
             runs: runs.collect::<anyhow::Result<_>>()?,
+            in_turns: true,
         })
     };
     let sides: Vec<Side> = ways.iter().zip(&files).map(side).collect::<anyhow::Result<_>>()?;

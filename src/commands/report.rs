@@ -171,6 +171,7 @@ pub(super) fn write_page(
                 name: file.clone(),
                 files: vec![file],
                 runs: vec![sampler.finish(summary.clone())],
+                in_turns: false,
             });
             summary
         };

@@ -11,7 +11,7 @@ import math
 import sys
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, special, stats
 
 NEEDS = {"p50": (0.5, 11), "p90": (0.9, 64), "p95": (0.95, 130), "p99": (0.99, 662), "p99_9": (0.999, 6636)}
 AT = [0.5, 0.75, 0.9, 0.95, 0.99, 0.999]
@@ -49,20 +49,122 @@ def correlation(indicator):
     return tau, math.sqrt(2 * (2 * lag + 1) / n + tau / (n * tail))
 
 
-def dependence(values):
-    """Which τ counts for a quantile, and whether autocorrelation is detected: docs/measurement.md."""
-    at = [correlation((values <= np.quantile(values, p, method="inverted_cdf")).astype(float)) for p in AT]
+def cells(indicator):
+    """Events and frames of 96 cells of equal length."""
+    edges = len(indicator) * np.arange(97) // 96
+    total = np.concatenate([[0], np.cumsum(indicator)])
+    return total[edges[1:]] - total[edges[:-1]], np.diff(edges)
 
-    def of(p):
-        looked_at = at[: 3 if p <= 0.75 else 5 if p <= 0.99 else 6]
-        repeats = any(tau / (1 + 2 * error) > 1 for tau, error in looked_at)
-        if not repeats:
-            return max([1.0] + [tau for tau, _ in looked_at]), False
-        most = [tau * (1 + 2 * error) for tau, error in looked_at]
-        chosen = [tau / max(1 - 2 * error, 0.1) for q, (tau, error) in zip(AT, looked_at) if q <= p]
-        return max([1.0] + most + chosen), True
 
-    return of
+def deviations(of_cells, batches, share):
+    """The share of each batch less that of the run; None where a batch has fewer than two frames."""
+    events, frames = (part.reshape(batches, -1).sum(1) for part in of_cells)
+    return events / frames - share if frames.min() >= 2 else None
+
+
+def neighbours(of_batches):
+    squares = (of_batches**2).sum()
+    if squares == 0:
+        return 0.0
+    seen = (of_batches[1:] * of_batches[:-1]).sum() / squares
+    return seen + (1 + 3 * max(seen, 0)) / len(of_batches)
+
+
+def times_per_batch(correlation):
+    of = lambda x: (1 - math.exp(-x)) ** 2 / (2 * (x - 1 + math.exp(-x)))
+    if correlation <= of(100):
+        return 100.0
+    if correlation >= of(1e-3):
+        return 1e-3
+    return optimize.brentq(lambda x: of(x) - correlation, 1e-3, 100)
+
+
+def hidden(length, batches):
+    variance = lambda x: 2 / x * (1 - (1 - math.exp(-x)) / x)
+    return variance(length) * (batches - 1) / (variance(length / batches) - variance(length))
+
+
+class Indicator:
+    """Whether frames do not exceed a quantile: τ by neighbours and by batches."""
+
+    def __init__(self, values, p, median_length):
+        indicator = (values <= np.quantile(values, p, method="inverted_cdf")).astype(float)
+        self.time, self.error = correlation(indicator)
+        share, of_cells = indicator.mean(), cells(indicator)
+        lengths = [b * times_per_batch(neighbours(d)) for b in (32, 16)
+                   if (d := deviations(of_cells, b, share)) is not None]
+        known = [length for length in ([min(lengths)] if lengths else []) + [median_length] if length is not None]
+        self.length = min(known) if known else None
+        self.batches, self.freedom = 1.0, 0
+        count = 4
+        if self.length is not None:
+            count = next((b for b in (32, 24, 16, 12, 8, 6, 4) if b <= self.length // 5), 4)
+        of_batches = deviations(of_cells, count, share)
+        if of_batches is not None and 0 < share < 1:
+            more = 1.0 if self.length is None else hidden(self.length, count)
+            variance = (of_batches**2).sum() / (count - 1) * len(values) / count
+            self.batches, self.freedom = max(1.0, variance / (share * (1 - share)) * more), count - 1
+
+
+class Dependence:
+    """What an interval must allow for: docs/measurement.md."""
+
+    def __init__(self, values):
+        self.values, self.n, self.at = values, len(values), []
+        for p in AT:
+            self.at.append(Indicator(values, p, self.at[0].length if self.at else None))
+
+    def up_to(self, p):
+        return self.at[: max(1, sum(q <= max(p, 0.75 if p < 0.5 else p) for q in AT))]
+
+    def detected(self, p):
+        looked_at = self.at[: 3 if p <= 0.75 else 5 if p <= 0.99 else 6]
+        return any(one.time / (1 + 2 * one.error) > 1 for one in looked_at)
+
+    def beyond(self, p):
+        return self.n * min(p, 1 - p) / max(1.0, *(one.time for one in self.up_to(p)))
+
+    def inflation(self, p):
+        seen = self.up_to(p)
+        if not self.detected(p):
+            return max(1.0, *(one.time for one in seen))
+        if self.beyond(p) < 3:
+            time = max(1.0, *(one.time for one in seen))
+            widest = max(seen, key=lambda one: one.batches)
+        else:
+            time, widest = max(1.0, seen[-1].time), seen[-1]
+        wider = (stats.t.ppf(0.975, widest.freedom) / stats.norm.ppf(0.975)) ** 2 if widest.freedom else 1.0
+        return max(time, widest.batches * wider)
+
+    def interval(self, p, needs):
+        """All intervals that are equally good, ns; none where frames lack for one."""
+        n, ordered = self.n, np.sort(self.values)
+        if n < needs:
+            return []
+        rank, tau = math.ceil(round(n * p, 6)), self.inflation(p)
+        if not self.detected(p):
+            worth = math.floor(n / tau)
+            found = []
+            for lower, upper in narrowest(worth, p, math.ceil(round(worth * p, 6))):
+                lower = min(max(1, math.floor(lower * (n / worth))), rank)
+                upper = max(math.ceil(upper * (n / worth)), rank)
+                found += [(ordered[lower - 1], ordered[upper - 1])] if upper <= n else []
+            return found
+        own = self.up_to(p)[-1]
+        if own.length is not None and own.length < 2:
+            return []
+        if self.beyond(p) >= (0.5 if p <= 0.95 else 1.0):
+            half = stats.norm.ppf(0.975) / math.sqrt(n / tau * p * (1 - p))
+            lower = min(max(1, math.floor(n * special.expit(special.logit(p) - half))), rank)
+            upper = max(math.ceil(n * special.expit(special.logit(p) + half) + 1), rank)
+            if upper <= n and (p <= 0.75 or lower > n // 2):
+                return [(ordered[lower - 1], ordered[upper - 1])]
+        if own.length is None or own.length >= 60 or p > 0.95:
+            return []
+        quarters = self.values[: n // 4 * 4].reshape(4, -1)
+        of_each = np.quantile(quarters, p, axis=1, method="inverted_cdf")
+        half = stats.t.ppf(0.975, 3) * of_each.std(ddof=1) / 2 * math.sqrt(hidden(own.length, 4))
+        return [(ordered[rank - 1] - half, ordered[rank - 1] + half)]
 
 
 def narrowest(n, p, rank):
@@ -90,36 +192,21 @@ def judge(case, given):
     agree(case, "mean", ours["mean"], values.mean() / 1e6)
     agree(case, "sd", ours["sd"], values.std(ddof=1) / 1e6)
     agree(case, "cv", given["cv"], stats.variation(values, ddof=1), 2e-6)
-    of = dependence(values)
-
-    def supported(p, needs):
-        tau, repeats = of(p)
-        if repeats:
-            needs = max(needs, 64 if p <= 0.75 else 100) * tau
-        return n >= needs
-
+    dependence = Dependence(values)
     low, high = np.quantile(values, [0.25, 0.75], method="inverted_cdf")
-    agree(case, "iqr", given["iqr_ms"], (high - low) / 1e6 if supported(0.25, 24) and supported(0.75, 24) else None)
+    known = dependence.interval(0.25, 24) and dependence.interval(0.75, 24)
+    agree(case, "iqr", given["iqr_ms"], (high - low) / 1e6 if known else None)
     for name, (p, needs) in NEEDS.items():
-        tau, _ = of(p)
-        worth = math.floor(n / tau)
+        worth = math.floor(n / dependence.inflation(p))
         effective = given["predictability"]["effective_frames"].get(name)
         if effective is not None:
             agree(case, f"worth of {name}", effective, max(1, worth), 1)
-        shown = n >= needs if p <= 0.95 else supported(p, needs)
-        agree(case, name, ours[name], np.quantile(values, p, method="inverted_cdf") / 1e6 if shown else None)
-        if not supported(p, needs):
-            if ours["ci95"][name] is not None:
-                problems.append(f"series {case}: {name} has an interval, and none here")
-            continue
-        rank = math.ceil(round(n * p, 6))
-        bounds = []
-        for lower, upper in narrowest(worth, p, math.ceil(round(worth * p, 6))):
-            lower = min(max(1, math.floor(lower * (n / worth))), rank)
-            upper = max(math.ceil(upper * (n / worth)), rank)
-            bounds.append((ordered[lower - 1] / 1e6, ordered[upper - 1] / 1e6))
-        if not any(np.allclose(ours["ci95"][name], pair, rtol=0, atol=1e-6) for pair in bounds):
-            problems.append(f"series {case}: the interval of {name} is {ours['ci95'][name]}, and {bounds} here")
+        agree(case, name, ours[name], np.quantile(values, p, method="inverted_cdf") / 1e6 if n >= needs else None)
+        bounds = [(low / 1e6, high / 1e6) for low, high in dependence.interval(p, needs)]
+        interval = ours["ci95"][name]
+        same = any(np.allclose(interval, pair, rtol=0, atol=2e-6) for pair in bounds) if interval else not bounds
+        if not same:
+            problems.append(f"series {case}: the interval of {name} is {interval}, and {bounds} here")
     if np.ptp(values) > 0:
         centred = values - values.mean()
         agree(case, "autocorrelation", given["predictability"]["autocorrelation"],

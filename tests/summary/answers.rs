@@ -82,6 +82,7 @@ fn side(name: &str, kind: u64, numbers: std::ops::Range<u64>, slower: f64) -> Si
         made_up::sample(&manifest, &events)
     };
     Side {
+        in_turns: false,
         name: name.to_owned(),
         files: Vec::new(),
         runs: numbers.map(run).collect(),

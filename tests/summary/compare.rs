@@ -75,6 +75,7 @@ fn side(name: &str, median_us: i64, seeds: std::ops::Range<u64>) -> Side {
 
 fn scattered(name: &str, median_us: i64, sigma: f64, seeds: std::ops::Range<u64>) -> Side {
     Side {
+        in_turns: false,
         name: name.to_owned(),
         files: Vec::new(),
         runs: seeds
@@ -200,6 +201,7 @@ fn changed(change: &dyn Fn(&mut Manifest)) -> Side {
     let mut manifest = manifest();
     change(&mut manifest);
     Side {
+        in_turns: false,
         name: "other".to_owned(),
         files: Vec::new(),
         runs: vec![simulated(&manifest, Nanos::from_millis(9), SIGMA, 77)],
@@ -225,6 +227,7 @@ fn runs_that_cannot_be_compared_are_refused_with_the_reason() {
     let mut recorded = manifest();
     recorded.plan().tenants.clear();
     let recorded = Side {
+        in_turns: false,
         name: "recorded".to_owned(),
         files: Vec::new(),
         runs: vec![RunSampler::new(&recorded).finish(Summarizer::new(&recorded).finish(None))],
@@ -321,6 +324,7 @@ fn of_a_long_run_it_is_said_how_many_frames_are_compared() {
         let mut manifest = manifest();
         manifest.plan().duration = Nanos::from_secs(seconds);
         Side {
+            in_turns: false,
             name: "long".to_owned(),
             files: Vec::new(),
             runs: vec![simulated(&manifest, Nanos::from_micros(9_000), SIGMA, seed)],
@@ -346,6 +350,7 @@ fn of_a_long_run_it_is_said_how_many_frames_are_compared() {
 fn a_run_without_frames_is_compared_as_far_as_it_goes() {
     let manifest = manifest();
     let empty = Side {
+        in_turns: false,
         name: "empty".to_owned(),
         files: Vec::new(),
         runs: vec![RunSampler::new(&manifest).finish(Summarizer::new(&manifest).finish(None))],
@@ -359,6 +364,7 @@ fn a_run_without_frames_is_compared_as_far_as_it_goes() {
     assert!(!first(&comparison).differs());
     let limit = parse_limit("camera.response.p50 +3%", &["camera"]).expect("a limit");
     let empty = Side {
+        in_turns: false,
         name: "empty".to_owned(),
         files: Vec::new(),
         runs: vec![RunSampler::new(&manifest).finish(Summarizer::new(&manifest).finish(None))],
@@ -427,6 +433,7 @@ fn misses_are_compared_without_a_deadline_only_where_frames_were_dropped() {
         let mut manifest = manifest();
         manifest.plan().tenants[0].deadline = None;
         let side = |median_us: i64, seed: u64| Side {
+            in_turns: false,
             name: "x".to_owned(),
             files: Vec::new(),
             runs: vec![simulated(&manifest, Nanos::from_micros(median_us), SIGMA, seed)],
@@ -450,6 +457,7 @@ fn misses_of_different_deadlines_are_not_compared() {
             let mut manifest = manifest();
             manifest.plan().tenants[0].deadline = Some(Nanos::from_millis(ms));
             Side {
+                in_turns: false,
                 name: "x".to_owned(),
                 files: Vec::new(),
                 runs: vec![simulated(&manifest, Nanos::from_millis(9), SIGMA, seed)],
@@ -471,6 +479,7 @@ fn of_one_simulated_run_a_side_with_the_same_seed_it_is_said_that_latencies_are_
         manifest.plan().clock = clock;
         manifest.plan().seed = seed;
         Side {
+            in_turns: false,
             name: "x".to_owned(),
             files: Vec::new(),
             runs: (0..count)
@@ -501,6 +510,7 @@ fn of_one_real_run_a_side_it_is_said_that_runs_may_differ_and_of_more_it_is_not(
         let mut manifest = manifest();
         manifest.plan().clock = ClockKind::Real;
         Side {
+            in_turns: false,
             name: "x".to_owned(),
             files: Vec::new(),
             runs: (0..count)

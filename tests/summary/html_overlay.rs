@@ -28,6 +28,7 @@ fn page(runs: &[(Manifest, Vec<Event>)]) -> String {
         .into_iter()
         .zip(runs)
         .map(|(name, (manifest, events))| Side {
+            in_turns: false,
             name: name.to_owned(),
             files: vec![format!("{name}.mcap")],
             runs: vec![made_up::sample(manifest, events)],

@@ -389,6 +389,7 @@ fn side(name: &str, lines: &[Line], runs: usize) -> Side {
         name: name.to_owned(),
         files: Vec::new(),
         runs: (0..runs).map(run).collect(),
+        in_turns: false,
     }
 }
 

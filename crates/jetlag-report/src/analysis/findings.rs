@@ -441,11 +441,10 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided], told: bool) -> Opti
     let sample = wanting
         .max_by_key(|sample| sample.lacks)
         .filter(|sample| !(told && sample.depends()))?;
+    let measured = case.facts.measured.as_secs_f64();
     let more = match sample.lacks? {
-        lack if lack
-            .seconds(sample.count, case.facts.measured.as_secs_f64())
-            .is_none() =>
-        {
+        // More time is no advice where nobody would wait for it.
+        lack if sample.depends() && lack.seconds(sample.count, measured).is_none() => {
             match case.facts.waits {
                 true => More::ShorterQueue,
                 false => More::Steadier,

@@ -68,6 +68,43 @@ pub(in crate::analysis) fn of_quantile(
     of_quantile_by(Dependence::bounds, quantile, sides, confidence)
 }
 
+/// Rounds from which on the differences between neighbouring runs have an interval.
+const ROUNDS: usize = 4;
+
+/// The same where the n-th runs of both sides are neighbours in time: the mean of the rounds' logarithms of the ratio, with
+/// Student's t. A machine that wanders more slowly than a round lasts does not touch it, and frames of a run may depend on each
+/// other in any way; but it rests on as few values as there are rounds.
+pub(in crate::analysis) fn of_rounds(
+    quantile: Quantile,
+    [baseline, candidate]: [&[Vec<i64>]; 2],
+    confidence: f64,
+) -> Option<Effect> {
+    let value = |run: &Vec<i64>| {
+        let mut values = run.clone();
+        values.sort_unstable();
+        let enough = quantile.supported_by(values.len() as u64);
+        let rank = quantile.rank(values.len() as u64) as usize;
+        let value = *values.get(rank.checked_sub(1)?)? as f64;
+        (enough && value > 0.0).then_some(value)
+    };
+    let rounds = baseline.iter().zip(candidate);
+    let pairs: Option<Vec<(f64, f64)>> = rounds
+        .map(|(a, b)| Some((value(a)?.ln(), value(b)?.ln())))
+        .collect();
+    let pairs = pairs.filter(|pairs| pairs.len() >= ROUNDS)?;
+    let n = pairs.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / n;
+    let change = mean(|(a, b)| b - a);
+    let variance = pairs.iter().map(|(a, b)| (b - a - change).powi(2)).sum::<f64>() / (n - 1.0);
+    let half = t_quantile(f64::midpoint(1.0, confidence), n - 1.0) * (variance / n).sqrt();
+    Some(Effect {
+        baseline: mean(|(a, _)| *a).exp(),
+        candidate: mean(|(_, b)| *b).exp(),
+        change: change.exp_m1(),
+        interval: [(change - half).exp_m1(), (change + half).exp_m1()],
+    })
+}
+
 /// The same for one row of many, of few frames.
 pub(super) fn of_row(
     quantile: Quantile,
@@ -449,6 +486,39 @@ mod tests {
         assert!(low > 0.05 && high < 0.15, "{low} {high}");
         assert_eq!(of_runs([&[], &[1.0]], 0.95), None);
         assert_eq!(of_runs([&[f64::NAN], &[1.0]], 0.95), None);
+    }
+
+    #[test]
+    fn rounds_of_neighbours_hold_a_known_change_on_a_machine_that_wanders() {
+        let (mut held, mut false_alarms) = (0, 0);
+        for seed in 0..400 {
+            let mut random = Pcg64::seed_from_u64(seed);
+            let mut normal = || -> f64 { StandardNormal.sample(&mut random) };
+            let mut speed = 0.0;
+            let (mut a, mut b, mut same) = (Vec::new(), Vec::new(), Vec::new());
+            for _ in 0..8 {
+                speed += 0.1 * normal();
+                let mut run = |slower: f64| -> Vec<i64> {
+                    let level = speed + 0.02 * normal();
+                    let frame = |_| (9e6 * slower * (level + 0.1 * normal()).exp()) as i64;
+                    (0..200).map(frame).collect()
+                };
+                a.push(run(1.0));
+                b.push(run(1.1));
+                same.push(run(1.0));
+            }
+            let found = of_rounds(Quantile::P50, [&a, &b], 0.95).unwrap().interval;
+            held += u32::from(found[0] <= 0.1 && 0.1 <= found[1]);
+            let found = of_rounds(Quantile::P50, [&a, &same], 0.95).unwrap().interval;
+            false_alarms += u32::from(found[0] > 0.0 || found[1] < 0.0);
+        }
+        println!("held {held}, false alarms {false_alarms} of 400");
+        assert!((367..=396).contains(&held), "{held} of 400");
+        assert!(false_alarms <= 33, "{false_alarms} of 400");
+        assert_eq!(
+            of_rounds(Quantile::P50, [&[vec![5; 20]], &[vec![6; 20]]], 0.95),
+            None
+        );
     }
 
     #[test]

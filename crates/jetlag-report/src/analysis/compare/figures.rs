@@ -90,7 +90,12 @@ fn quantile(
     let responses =
         |side: &Side| -> Vec<Vec<i64>> { side.runs.iter().map(|run| run.responses(tenant)).collect() };
     let (of_a, of_b) = (responses(a), responses(b));
-    match effect::of_quantile(quantile, [&of_a, &of_b], confidence) {
+    let found = effect::of_quantile(quantile, [&of_a, &of_b], confidence).or_else(|why| {
+        let in_turns = a.in_turns && b.in_turns;
+        let of_rounds = || effect::of_rounds(quantile, [&of_a, &of_b], confidence);
+        in_turns.then(of_rounds).flatten().ok_or(why)
+    });
+    match found {
         Ok(effect) => known(which, "ms", 1e-6, effect),
         Err(why) => {
             let frames = |runs: &[Vec<i64>]| runs.iter().map(Vec::len).sum::<usize>();
@@ -99,13 +104,17 @@ fn quantile(
     }
 }
 
+/// So many times the frames that there are is more than anybody would measure.
+const MOST_TIMES: u64 = 20;
+
 /// Why a figure is unknown, with the number of frames of both sides.
 pub(in crate::analysis) fn because(why: Unknown, [a, b]: [usize; 2]) -> String {
     match why {
-        Unknown::Lacks(Lack::Frames(needs)) => {
-            format!("it takes {needs} frames of each side; there are {a} and {b}")
+        // Many times as many are no advice.
+        Unknown::Lacks(Lack::Frames(needs)) if needs / MOST_TIMES <= a.min(b) as u64 => {
+            format!("it needs {needs} frames per side; there are {a} and {b}")
         }
-        Unknown::Lacks(Lack::Wanders) => {
+        Unknown::Lacks(_) => {
             "the machine wanders more slowly than these runs are long; measure in turns: `jetlag compare --ab`".to_owned()
         }
         Unknown::NoFrame => "one side completed no frame".to_owned(),
@@ -176,7 +185,7 @@ mod tests {
         for (why, said) in [
             (
                 Unknown::Lacks(Lack::Frames(2_000)),
-                "it takes 2000 frames of each side; there are 300 and 400",
+                "it needs 2000 frames per side; there are 300 and 400",
             ),
             (
                 Unknown::Lacks(Lack::Wanders),

@@ -167,7 +167,7 @@ fn lacking(line: &Expectation, run: &RunSample) -> String {
         (Some(tenant), _) if metric.says_nothing(tenant).is_some() => {
             format!("it says nothing of {name}, which has no deadline or runs in a closed loop")
         }
-        (_, Some((Lack::Frames(needs), count))) => format!("it takes {needs} frames; there are {count}"),
+        (_, Some((Lack::Frames(needs), count))) => format!("it needs {needs} frames; there are {count}"),
         (_, Some((Lack::Wanders, _))) => "the machine wanders more slowly than the run is long".to_owned(),
         _ => "the run has no such figure".to_owned(),
     }

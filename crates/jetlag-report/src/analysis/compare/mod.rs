@@ -41,6 +41,8 @@ pub struct Side {
     pub files: Vec<String>,
     /// Its runs, at least one.
     pub runs: Vec<RunSample>,
+    /// Whether its runs took turns with those of the other sides: the n-th of each are neighbours in time.
+    pub in_turns: bool,
 }
 
 /// Joint confidence of all intervals of a comparison.
@@ -200,6 +202,7 @@ mod tests {
             name: name.to_owned(),
             files: Vec::new(),
             runs: Vec::new(),
+            in_turns: false,
         };
         for sides in [vec![], vec![side("a")], vec![side("a"), side("b")]] {
             let found = compare(&sides, &[]);

@@ -175,8 +175,9 @@ impl FramesLimit {
                          little of another."
                     ),
                     false => format!(
-                        "{name}: {has} are too few for an interval of {quantile}, which takes {}.",
-                        sample.quantile.needs()
+                        "{name}: {quantile} needs {} frames and has {}.",
+                        sample.quantile.needs(),
+                        sample.count
                     ),
                 }
             }
