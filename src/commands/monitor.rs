@@ -112,7 +112,7 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
 /// How long the phases of a replayed run were to take.
 fn planned(recorded: Option<&Manifest>) -> Option<Nanos> {
     let scenario = recorded?.scenario()?;
-    Some(phases::length(scenario, &phases::phases(scenario)))
+    Some(phases::length(&phases::phases(scenario)))
 }
 
 /// Shows and records what comes until it ends, the time is over, or nobody watches any more.

@@ -102,15 +102,17 @@ fn rich_page() -> String {
     }
     let mut summary = made_up::summarize(&manifest, &events);
     let slowdown = |p50: f64| Slowdown {
-        needs: Default::default(),
         p50: Some(p50),
+        p90: Some(p50 * 1.1),
         p99: (p50 < 2.5).then_some(p50 * 1.2),
         ci95: SlowdownIntervals {
             p50: Some([p50 - 0.03, p50 + 0.04]),
+            p90: Some([p50, p50 * 1.3]),
             p99: (p50 < 2.5).then_some([p50, p50 * 1.5]),
         },
+        rounds: 8,
         alone_count: 700,
-        of_frames: None,
+        ..Slowdown::default()
     };
     for (tenant, resource, slope) in [
         ("camera", "sm", 1.9),

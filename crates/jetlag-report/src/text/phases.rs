@@ -24,7 +24,10 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         _ => (count.to_string(), Ink::Bad),
     };
     for phase in others() {
-        let mut label = cut(&phase.label, style);
+        let mut label = match phase.turns {
+            Some(turns) => cut(&format!("{}, {turns} turns", phase.label), style),
+            None => cut(&phase.label, style),
+        };
         for part in phase.tenants.iter().filter(|part| part.notable) {
             any = true;
             let frames = &part.frames;

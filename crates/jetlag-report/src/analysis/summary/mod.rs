@@ -40,7 +40,7 @@ pub use predictability::{
     ActiveCoRunner, EffectiveFrames, Interpolated, Predictability, Shift, SignalChange, SlowFrame, SlowPart,
     StagePredictability, Steady, Trimmed,
 };
-pub use stats::{Intervals, NeededFrames, Slowdown, SlowdownIntervals, SlowdownNeeds, Stats};
+pub use stats::{Intervals, NeededFrames, Slowdown, SlowdownIntervals, Stats};
 pub use submission::{Shares, Submitting};
 pub use tenant::{
     CameraFrames, Cameras, FrameCounts, NodeResponse, NodeSummary, NodeTime, OperatorSummary, Synchronised,
