@@ -177,6 +177,7 @@ fn a_record_without_a_scenario_has_a_name_and_what_the_application_said() {
             before_1_13(event, minor);
             before_1_14(event, minor);
             before_1_15(event, minor);
+            before_1_18(event, minor);
         });
         assert_eq!(got, wanted);
         assert_eq!(reader.completeness(), Completeness::Whole);

@@ -493,8 +493,9 @@ fn a_simulated_run_becomes_a_page_and_two_are_compared_on_one() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    // Three tenants beside two others and all, median and p99, in each of two runs.
-    assert_eq!(page.matches("heat\"").count(), 2 * 2 * 9);
+    // Three tenants beside two others and all, median, p90 and p99, in each of two runs.
+    assert_eq!(page.matches("heat\"").count(), 2 * 3 * 9);
+    assert!(page.contains("camera with all others, median, by round") && page.contains("<title>round 2: ×"));
     let (code, said) = jetlag(&["report", "absent.mcap", "--html", "x.html"]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("Name a run file") && !folder.path().join("x.html").exists());

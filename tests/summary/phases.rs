@@ -31,7 +31,7 @@ fn pair(a: &SimTenant, b: &SimTenant) -> Summary {
     }
     let mut run = Run::of(&manifest, 1);
     let cells = [vec![a.clone()], vec![a.clone(), b.clone()], vec![b.clone()]];
-    run.rounds((1, 8), "Streams", 1.0, &cells);
+    run.rounds((1, 0..8), "Streams", 1.0, &cells);
     run.phase(Phase::Together, "Streams", None, 1.0, 10, &[a.clone(), b.clone()]);
     run.finish()
 }
@@ -48,7 +48,7 @@ fn a_slowdown_is_of_the_time_in_which_all_ran() {
     assert!(low <= 2.0 && 2.0 <= high, "{slowdown:?}");
     let cell = &summary.interference.matrix[0].cells[0];
     assert_eq!(cell.slowdown.as_ref(), Some(slowdown));
-    assert!((8 * 30..=8 * 45).contains(&cell.count), "{}", cell.count);
+    assert!((8 * 30..=8 * 55).contains(&cell.count), "{}", cell.count);
     let early: Vec<_> = summary
         .run
         .findings
@@ -69,7 +69,8 @@ fn a_slowdown_is_of_the_time_in_which_all_ran() {
         .unwrap();
     assert_eq!((turns.turns, turns.kind), (Some(8), "other"));
     let shared = turns.compared_s.unwrap();
-    assert!((8.0 * 0.7..8.0).contains(&shared), "{shared}");
+    // The warm-up of a quarter second has its frames, too.
+    assert!((8.0 * 0.7..8.0 * 1.1).contains(&shared), "{shared}");
     assert_eq!(turns.tenants[1].ended, Some("frames"));
     assert_eq!(turns.tenants[0].compared, cell.count);
 }
@@ -82,21 +83,20 @@ fn a_round_in_which_one_completed_nothing_does_not_count() {
         let mut run = Run::of(&manifest, 1);
         let mut empty = busy(1, 10);
         empty.length = Some(0);
-        run.rounds((1, whole), "Streams", 1.0, &cells(&busy(1, 10)));
-        run.rounds((100, 1), "Streams", 1.0, &cells(&empty));
+        run.rounds((1, 0..whole), "Streams", 1.0, &cells(&busy(1, 10)));
+        run.rounds((100, whole..whole + 1), "Streams", 1.0, &cells(&empty));
         run.finish().interference.matrix[0].cells[0]
             .slowdown
             .clone()
             .unwrap()
     };
-    // The last is round 0 again, and the one that came to nothing.
-    let slowdown = of(5);
+    let slowdown = of(4);
     assert_eq!(
         (slowdown.rounds, slowdown.p50.is_some()),
         (4, true),
         "{slowdown:?}"
     );
-    let slowdown = of(4);
+    let slowdown = of(3);
     assert_eq!((slowdown.rounds, slowdown.p50), (3, None));
     let withheld = slowdown.withheld.unwrap();
     assert_eq!(withheld.code, "too-few-rounds");

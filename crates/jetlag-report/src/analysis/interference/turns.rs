@@ -366,9 +366,16 @@ mod tests {
                     )
                 });
                 println!("| {name} | {rounds} × {frames} | {} |", told.join(" | "));
-                for (which, least) in [(0, 0.91), (1, 0.85)] {
+                // 300 seeds tell a share to ±2.5 %.
+                let of_median = if rounds < 8 { 0.91 } else { 0.93 };
+                for (which, least) in [(0, of_median), (1, 0.91), (2, 0.91)] {
+                    // Of few that are given, chance chose which.
+                    let given = shown[which] >= 0.5 * SEEDS as f64;
                     let share = held[which] / f64::max(shown[which], 1.0);
-                    assert!(share >= least, "{name}, {rounds} × {frames}: {which}: {share}");
+                    assert!(
+                        share >= least || !given,
+                        "{name}, {rounds} × {frames}: {which}: {share}"
+                    );
                 }
             }
         }
