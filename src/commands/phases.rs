@@ -185,7 +185,7 @@ impl Planner<'_> {
         let rounds = Rounds::of(self.scenario, cells, cells.saturating_sub(1));
         for round in 0..rounds.count {
             let mut order: Vec<(Sharing, Vec<usize>)> = Vec::with_capacity(cells);
-            for &way in &turns::order(ways.get(1..).unwrap_or_default(), ways[0], round) {
+            for way in turns::turned(ways, round) {
                 let cells = turns::order(&others, everyone.clone(), round);
                 order.extend(cells.into_iter().map(|members| (way, members)));
             }

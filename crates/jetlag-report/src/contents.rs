@@ -181,7 +181,10 @@ fn cells(contents: &Contents) -> Vec<(&PhaseOf, Vec<&str>)> {
         let like = cells.iter_mut().find(|(first, _)| first.is_turn_like(phase));
         match like {
             Some((_, turns)) => turns.push(&phase.phase),
-            None => cells.push((phase, phase.round.map_or_else(Vec::new, |_| vec![phase.phase.as_str()]))),
+            None => cells.push((
+                phase,
+                phase.round.map_or_else(Vec::new, |_| vec![phase.phase.as_str()]),
+            )),
         }
     }
     cells
@@ -224,7 +227,10 @@ pub fn write(contents: &Contents, out: &mut dyn Write, style: &Style) -> io::Res
         // Turns are told with the first of their cell.
         let cell = cells.iter().find(|(_, turns)| turns.contains(&of.phase.as_str()));
         let phase = cell.map_or(&of.phase, |(first, _)| &first.phase);
-        match rows.iter_mut().find(|row| row.tenant == of.tenant && row.phase == *phase) {
+        match rows
+            .iter_mut()
+            .find(|row| row.tenant == of.tenant && row.phase == *phase)
+        {
             Some(row) => {
                 row.frames += of.frames;
                 row.warmup += of.warmup;

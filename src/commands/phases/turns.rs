@@ -94,16 +94,26 @@ fn whole_millis(time: Nanos) -> Nanos {
     Nanos(time.0 / 1_000_000 * 1_000_000)
 }
 
+/// A list that begins with another of its items in every second round, and goes backwards in the others.
+pub(super) fn turned<T: Clone>(all: &[T], round: u16) -> Vec<T> {
+    let mut order = all.to_vec();
+    order.rotate_left(usize::from(round / 2) % all.len().max(1));
+    if round % 2 == 1 {
+        order.reverse();
+    }
+    order
+}
+
 /// One way's cells in the order of a round. `all` is in the middle, a neighbour of what it is compared with. Every second round is
 /// the one before it backwards, so that what rises or falls steadily is in both sides alike; and every second one begins with
 /// another cell, so that each is as near to the middle as the others.
 pub(super) fn order<T: Clone>(others: &[T], all: T, round: u16) -> Vec<T> {
-    let mut order = others.to_vec();
-    order.rotate_left(usize::from(round / 2) % others.len().max(1));
-    order.insert(others.len() / 2, all);
-    if round % 2 == 1 {
-        order.reverse();
-    }
+    let mut order = turned(others, round);
+    let middle = match round % 2 {
+        0 => others.len() / 2,
+        _ => others.len().div_ceil(2),
+    };
+    order.insert(middle, all);
     order
 }
 

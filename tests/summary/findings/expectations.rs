@@ -93,11 +93,7 @@ fn a_figure_that_lacks_frames_is_explained_by_them() {
         assert_eq!(said[0].0, "too-few-samples", "{line}");
         assert!(said[0].1.contains(needs), "{line}: {}", said[0].1);
     }
-    for line in [
-        "worst_over_median < 9",
-        "iqr < 1s",
-        "response.p50 < 1s",
-    ] {
+    for line in ["worst_over_median < 9", "iqr < 1s", "response.p50 < 1s"] {
         let (mut manifest, mut events) = made_up::demo(1);
         manifest.plan().expect = vec![format!("camera.{line}")];
         events.retain(
