@@ -203,7 +203,8 @@ fn a_matrix_says_beforehand_how_long_it_takes_and_is_the_same_each_time() {
         assert!(output.status.success(), "{}", stderr(&output));
         let shown = stdout(&output);
         assert!(
-            stderr(&output).contains("7 phases of 40 s: 280 s of simulated time"),
+            stderr(&output)
+                .contains("10 rounds of 7 turns of 2 s and 1 phase of 40 s: 269.3 s of simulated time"),
             "{}",
             stderr(&output)
         );

@@ -4,13 +4,12 @@
 //! Two kinds of promise follow: coverage, and precision. A run that is twenty correlation times long has a p50; one that has ten times
 //! the frames that independent ones need for p99 has a p99, unless they come in so few bursts that nothing could be said of it.
 
-use jetlag::record::Phase;
 use jetlag::scenario::Arrival;
 use jetlag::units::Nanos;
 
 use crate::Cell;
 use crate::table::{Promise, Row};
-use crate::world::{Course, Service, World, bimodal, lognormal, periodic, quantile_ms};
+use crate::world::{Course, Service, Side, World, bimodal, lognormal, periodic, quantile_ms};
 
 pub(crate) const PART: &str = "precision";
 /// Frames of other runs that together are the truth, at least.
@@ -231,7 +230,7 @@ fn rows(
 ) -> Vec<Row> {
     let frames = hz * seconds as f64;
     let runs = (TRUTH as f64 / frames).ceil() as u64;
-    let all = world.responses(0, Phase::Together, runs.min(600));
+    let all = world.responses(0, Side::Measured, runs.min(600));
     let truth = QUANTILES.map(|(_, share)| quantile_ms(&all, share));
     let (mut given, mut held, mut widths) = ([0; 3], [0; 3], [const { Vec::new() }; 3]);
     for seed in 0..seeds {

@@ -3,12 +3,11 @@
 //! The true quantile is that of many other runs of the same kind. Counted are the intervals that are printed: a quantile
 //! that a run cannot support is withheld, and how often is told beside it.
 
-use jetlag::record::Phase;
 use jetlag::scenario::Arrival;
 
 use crate::Cell;
 use crate::table::{Promise, Row};
-use crate::world::{Service, World, bimodal, lognormal, normal, periodic, quantile_ms};
+use crate::world::{Service, Side, World, bimodal, lognormal, normal, periodic, quantile_ms};
 
 pub(crate) const PART: &str = "quantiles";
 /// Runs whose frames together are the truth.
@@ -107,7 +106,7 @@ pub(crate) fn kinds() -> Vec<(String, World)> {
 }
 
 fn rows(name: &str, world: &World, seeds: u64) -> Vec<Row> {
-    let all = world.responses(0, Phase::Together, TRUTH);
+    let all = world.responses(0, Side::Measured, TRUTH);
     let shares = [
         ("p50", 0.5),
         ("p90", 0.9),

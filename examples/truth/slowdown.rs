@@ -1,11 +1,10 @@
-//! Does the interval of a slowdown hold the true one: response time together over response time alone?
+//! Does the interval of a slowdown, from turns, hold the true one: response time in the measurement over response time alone?
 
-use jetlag::record::Phase;
 use jetlag::scenario::{Arrival, Sharing};
 
 use crate::Cell;
 use crate::table::{Promise, Row};
-use crate::world::{Member, World, lognormal, normal, periodic, quantile_ms};
+use crate::world::{Member, Side, World, lognormal, normal, periodic, quantile_ms};
 
 const PART: &str = "slowdown";
 const TRUTH: u64 = 300;
@@ -49,19 +48,21 @@ pub(crate) fn cells() -> Vec<Cell> {
 }
 
 fn rows(cell: &str, world: &World, seeds: u64) -> Vec<Row> {
-    let ratios: Vec<[f64; 2]> = (0..world.members.len() as u16)
+    let ratios: Vec<[f64; 3]> = (0..world.members.len() as u16)
         .map(|tenant| {
-            let together = world.responses(tenant, Phase::Together, TRUTH);
-            let alone = world.responses(tenant, Phase::Alone, TRUTH);
-            [0.5, 0.99].map(|p| quantile_ms(&together, p) / quantile_ms(&alone, p))
+            let together = world.responses(tenant, Side::Measured, TRUTH);
+            let alone = world.responses(tenant, Side::Alone, TRUTH);
+            [0.5, 0.9, 0.99].map(|p| quantile_ms(&together, p) / quantile_ms(&alone, p))
         })
         .collect();
-    let (mut held, mut printed) = ([0; 2], [0; 2]);
+    let (mut held, mut printed) = ([0; 3], [0; 3]);
     for seed in 0..seeds {
         let summary = world.summary(seed);
         for (tenant, truth) in summary.tenants.iter().zip(&ratios) {
-            let Some(slowdown) = tenant.slowdown else { continue };
-            let intervals = [slowdown.ci95.p50, slowdown.ci95.p99];
+            let Some(slowdown) = &tenant.slowdown else {
+                continue;
+            };
+            let intervals = [slowdown.ci95.p50, slowdown.ci95.p90, slowdown.ci95.p99];
             for (which, interval) in intervals.into_iter().enumerate() {
                 let Some([low, high]) = interval else { continue };
                 printed[which] += 1;
@@ -78,5 +79,5 @@ fn rows(cell: &str, world: &World, seeds: u64) -> Vec<Row> {
             Promise::AtLeast(0.93),
         )
     };
-    vec![figure(0, "p50"), figure(1, "p99")]
+    vec![figure(0, "p50"), figure(1, "p90"), figure(2, "p99")]
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::compare::{RunSample, RunSampler};
 use jetlag::analysis::{Summarizer, Summary};
-use jetlag::record::{Event, FrameRecord, Manifest, Outcome, Phase, Subject, TenantManifest};
+use jetlag::record::{Event, FrameRecord, Manifest, Outcome, Phase, PhaseSpec, Subject, TenantManifest};
 use jetlag::scenario::{
     Arrival, BackendChoice, Baseline, ClockKind, Clocks, LatencyModel, Overload, Release, Scenario, Sharing,
     SourceSpec, Telemetry, Tenant,
@@ -148,6 +148,18 @@ impl Member {
     }
 }
 
+/// Measured time of a turn, in seconds.
+const TURN_S: i64 = 2;
+
+/// Where a tenant's response times are from.
+#[derive(Clone, Copy)]
+pub(crate) enum Side {
+    /// The measurement.
+    Measured,
+    /// Its turns alone.
+    Alone,
+}
+
 /// A seed for each use of a run's seed: no two draws share one.
 fn mixed(seed: u64, tenant: u64, phase: u64) -> u64 {
     // SplitMix64's finaliser: close seeds become far ones.
@@ -233,6 +245,7 @@ impl World {
                 name: "truth".to_owned(),
                 duration: Nanos::from_secs(self.seconds),
                 warmup: Nanos::from_secs(5),
+                turn: None,
                 seed: 1,
                 clock: ClockKind::Virtual,
                 sharing: self.sharing,
@@ -259,16 +272,35 @@ impl World {
         }
     }
 
-    /// All events of a run, phase by phase.
+    /// All events of a run, phase by phase: the measurement, after as long a time of turns where the tenants run alone, too.
     pub(crate) fn events(&self, seed: u64) -> Vec<Event> {
         let mut events = Vec::new();
         let mut epoch = Stamp(0);
-        let alone = (0..self.members.len()).filter(|_| self.alone);
-        let phases = alone
-            .map(|tenant| (Phase::Alone, vec![tenant]))
-            .chain([(Phase::Together, (0..self.members.len()).collect())]);
-        for ((phase, members), number) in phases.zip(0..) {
-            let measured_from = epoch + Nanos::from_secs(5);
+        let everyone: Vec<usize> = (0..self.members.len()).collect();
+        let rounds = if self.alone { self.seconds / TURN_S / 2 } else { 0 };
+        let cells = everyone
+            .iter()
+            .map(|&tenant| vec![tenant])
+            .chain([everyone.clone()]);
+        let cells: Vec<Vec<usize>> = cells.collect();
+        let turns = (0..rounds as u16).flat_map(|round| {
+            let mut order = cells.clone();
+            if round % 2 == 1 {
+                order.reverse();
+            }
+            order.into_iter().map(move |members| (Some(round), members))
+        });
+        for ((round, members), number) in turns.chain([(None, everyone.clone())]).zip(1..) {
+            let (phase, seconds) = match round {
+                Some(_) => (Phase::Other(number), TURN_S),
+                None => (Phase::Together, self.seconds),
+            };
+            let measured_from = epoch
+                + if round.is_some() {
+                    Nanos::from_secs(1)
+                } else {
+                    Nanos::from_secs(5)
+                };
             let plan = PhasePlan {
                 phase,
                 drawn_as: phase,
@@ -276,8 +308,19 @@ impl World {
                 sharing: self.sharing,
                 epoch,
                 measured_from,
-                end: measured_from + Nanos::from_secs(self.seconds),
+                end: measured_from + Nanos::from_secs(seconds),
             };
+            events.push(Event::PhaseSpec(PhaseSpec {
+                at: epoch,
+                phase,
+                label: String::new(),
+                sharing: format!("{:?}", self.sharing),
+                members: members.iter().map(|&member| member as u16).collect(),
+                rate: None,
+                traced: false,
+                round,
+            }));
+            let number = u64::from(number);
             let tenants: Vec<SimTenant> = members
                 .iter()
                 .map(|&tenant| self.simulated(tenant, mixed(seed, tenant as u64, number)))
@@ -337,16 +380,25 @@ impl World {
     }
 
     /// Response times of a tenant's measured frames in other runs of the same kind, sorted: what the truth is.
-    pub(crate) fn responses(&self, tenant: u16, phase: Phase, seeds: u64) -> Vec<i64> {
-        let measured = |event: Event| match event {
-            Event::Frame(frame) if is_measured(&frame) && frame.tenant == tenant && frame.phase == phase => {
-                Some(frame.response().0)
+    pub(crate) fn responses(&self, tenant: u16, side: Side, seeds: u64) -> Vec<i64> {
+        let mut all = Vec::new();
+        for seed in 0..seeds {
+            let mut is_of_it = false;
+            for event in self.events(1_000_000 + seed) {
+                match event {
+                    Event::PhaseSpec(spec) => {
+                        is_of_it = match side {
+                            Side::Measured => spec.phase == Phase::Together,
+                            Side::Alone => spec.members == [tenant],
+                        };
+                    }
+                    Event::Frame(frame) if is_of_it && is_measured(&frame) && frame.tenant == tenant => {
+                        all.push(frame.response().0);
+                    }
+                    _ => {}
+                }
             }
-            _ => None,
-        };
-        let mut all: Vec<i64> = (0..seeds)
-            .flat_map(|seed| self.events(1_000_000 + seed).into_iter().filter_map(measured))
-            .collect();
+        }
         all.sort_unstable();
         all
     }

@@ -20,7 +20,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print_styled, say};
-use super::phases::phases;
+use super::phases::{length, phases};
 use super::report;
 use super::run_path::{spare_files, unix_seconds};
 use super::runs::{self, Ended, Job, resolved};
@@ -258,7 +258,7 @@ fn plan(scenarios: &[Scenario; 2], rounds: u32, folder: &Path) -> String {
     let of_one = |scenario: &Scenario| match scenario.clock {
         ClockKind::Virtual => Nanos::ZERO,
         ClockKind::Real => {
-            let mut time = (scenario.warmup + scenario.duration) * phases(scenario).len() as i64;
+            let mut time = length(&phases(scenario));
             time += scenario.baseline.idle.unwrap_or(Nanos::ZERO);
             time
         }

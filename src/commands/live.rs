@@ -80,17 +80,18 @@ impl Watching {
     }
 
     /// Somebody who watches; the progress bar where there is no terminal for the dashboard.
-    fn watcher(self, scenario: &Scenario, total: Nanos, stop: &Arc<AtomicBool>) -> Box<dyn Watcher> {
+    fn watcher(self, scenario: &Scenario, phases: &[RunPhase], stop: &Arc<AtomicBool>) -> Box<dyn Watcher> {
+        let (total, rounds) = (super::phases::length(phases), super::phases::rounds(phases));
         if self == Watching::Live && Stream::Err.is_terminal() {
             match Screen::open(Stream::Err) {
                 Ok(screen) => {
-                    return Box::new(LiveScreen::new(screen, scenario, total, stop.clone()));
+                    return Box::new(LiveScreen::new(screen, scenario, (total, rounds), stop.clone()));
                 }
                 Err(error) => log::warn!("no dashboard on this terminal: {error}"),
             }
         }
         let names: Vec<&str> = scenario.tenants.iter().map(|t| t.name.as_str()).collect();
-        Box::new(Progress::new(&names, total, self == Watching::Quiet))
+        Box::new(Progress::new(&names, total, rounds, self == Watching::Quiet))
     }
 }
 
@@ -132,8 +133,7 @@ pub(super) fn run(
     if let Some(processes) = &mut processes {
         processes.connect(scenario, &mut feeds, &notes)?;
     }
-    let total = super::phases::length(scenario, phases);
-    let watcher = watching.watcher(scenario, total, stop);
+    let watcher = watching.watcher(scenario, phases, stop);
     let stop: &AtomicBool = stop;
     let recorder = Recorder {
         writer,
@@ -204,6 +204,10 @@ pub(super) fn run(
             hush(false);
         }
         for phase in phases {
+            // Many a turn would begin only to end.
+            if phase.round.is_some() && stop.load(Ordering::Relaxed) {
+                continue;
+            }
             if let Some(processes) = &mut processes {
                 for end in processes.together(scenario, phase, stop, &notes) {
                     let _ = notes.send(Event::Phase(end));
@@ -306,7 +310,7 @@ fn together(
     stop: &AtomicBool,
     notes: &Sender<Event>,
 ) -> Vec<PhaseRecord> {
-    let plan = phase.plan(scenario, RealClock.now() + LEAD);
+    let plan = phase.plan(RealClock.now() + LEAD);
     let members = tenants.iter().map(|live| live.runner.tenant).collect();
     *current.lock().unwrap_or_else(PoisonError::into_inner) = Some((plan, members));
     let _ = notes.send(Event::PhaseSpec(phase.spec(plan.epoch)));

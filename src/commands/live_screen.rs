@@ -23,12 +23,13 @@ impl LiveScreen {
     pub(super) fn new(
         screen: Screen,
         scenario: &Scenario,
-        planned: Nanos,
+        (planned, rounds): (Nanos, Option<u16>),
         stop: Arc<AtomicBool>,
     ) -> LiveScreen {
         let view = LiveView {
             live: true,
             planned: Some(planned),
+            rounds,
             ..LiveView::of_scenario(scenario.name.clone(), scenario)
         };
         LiveScreen { screen, view, stop }

@@ -73,10 +73,12 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
         )?),
         None => None,
     };
+    let planned = planned(source.manifest.as_ref());
     let view = LiveView {
         live: source.live,
         budget_mw,
-        planned: planned(source.manifest.as_ref()),
+        planned: planned.as_deref().map(phases::length),
+        rounds: planned.as_deref().and_then(phases::rounds),
         ..match &source.manifest {
             Some(recorded) => LiveView::of_recording(source.title.clone(), recorded),
             None => LiveView::new(source.title.clone(), &[]),
@@ -109,10 +111,10 @@ pub fn run(args: &MonitorArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// How long the phases of a replayed run were to take.
-fn planned(recorded: Option<&Manifest>) -> Option<Nanos> {
+/// The phases that a replayed run was to have.
+fn planned(recorded: Option<&Manifest>) -> Option<Vec<phases::RunPhase>> {
     let scenario = recorded?.scenario()?;
-    Some(phases::length(scenario, &phases::phases(scenario)))
+    Some(phases::phases(scenario))
 }
 
 /// Shows and records what comes until it ends, the time is over, or nobody watches any more.

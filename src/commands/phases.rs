@@ -1,13 +1,17 @@
-//! The phases of a run, in order: each tenant alone, pairs, steps of a duty cycle, and all together, which is the
-//! measurement and comes once. Traced phases come last: what a tracer costs stays until the process ends.
+//! The phases of a run, in order: rounds of turns (each tenant alone, pairs, and all together), steps of a duty cycle, and all
+//! together in one piece, which is the measurement. Slowdowns come from the turns, everything else from the measurement. Traced
+//! phases come last: what a tracer costs stays until the process ends.
 //!
 //! What a phase prescribes is told once, in its record; frames refer to it. The way of sharing reaches the tenants
 //! through [`PhasePlan::sharing`], and nowhere else.
+
+mod turns;
 
 use crate::record::{Phase, PhaseSpec, SweptRate};
 use crate::scenario::{Arrival, Matrix, Scenario, Sharing, Trace, TracedPhases};
 use crate::tenant::PhasePlan;
 use crate::units::{Nanos, Stamp};
+use turns::{GAP, Rounds};
 
 /// One phase: who runs, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,8 +25,11 @@ pub(super) struct RunPhase {
     pub(super) members: Vec<usize>,
     /// A tenant whose arrivals are not its own, and what they are.
     rate: Option<(usize, Arrival)>,
+    warmup: Nanos,
     /// Measured time.
     duration: Nanos,
+    /// The round that it is a turn of.
+    pub(super) round: Option<u16>,
     /// Whether the GPU is traced meanwhile.
     pub(super) traced: bool,
 }
@@ -46,12 +53,13 @@ impl RunPhase {
                 },
             }),
             traced: self.traced,
+            round: self.round,
         }
     }
 
     /// What it prescribes to its tenants, from a common start.
-    pub(super) fn plan(&self, scenario: &Scenario, epoch: Stamp) -> PhasePlan {
-        let measured_from = epoch + scenario.warmup;
+    pub(super) fn plan(&self, epoch: Stamp) -> PhasePlan {
+        let measured_from = epoch + self.warmup;
         PhasePlan {
             phase: self.phase,
             drawn_as: self.drawn_as,
@@ -61,6 +69,11 @@ impl RunPhase {
             measured_from,
             end: measured_from + self.duration,
         }
+    }
+
+    /// Whether the two have the same tenants, sharing and rates.
+    fn is_cell_of(&self, other: &RunPhase) -> bool {
+        self.sharing == other.sharing && self.members == other.members && self.rate == other.rate
     }
 
     /// The arrivals of a tenant in it.
@@ -80,14 +93,18 @@ pub(super) fn phases(scenario: &Scenario) -> Vec<RunPhase> {
         next: 0,
         phases: Vec::new(),
     };
+    let everyone = scenario.tenants.len();
     match &scenario.matrix {
-        Some(matrix) => planned.matrix(matrix),
-        None if scenario.baseline.alone => planned.alone(own),
+        Some(matrix) => planned.turns(&matrix.sharing, &planned.pairs(matrix)),
+        // Of a single tenant, together is alone.
+        None if scenario.baseline.alone && everyone > 1 => planned.turns(&[own], &[]),
         None => {}
     }
     planned.duty_cycle();
     if !planned.phases.iter().any(|phase| phase.phase == Phase::Together) {
-        planned.all(own);
+        let members: Vec<usize> = (0..everyone).collect();
+        let label = planned.names(&members);
+        planned.add(Phase::Together, own, members, label, None);
     }
     if let Some(trace) = &scenario.trace {
         planned.traced(trace);
@@ -95,39 +112,56 @@ pub(super) fn phases(scenario: &Scenario) -> Vec<RunPhase> {
     planned.phases
 }
 
-/// How long all of them last, warm-ups and all.
-pub(super) fn length(scenario: &Scenario, phases: &[RunPhase]) -> Nanos {
+/// How long all of them last: warm-ups, and what is between turns.
+pub(super) fn length(phases: &[RunPhase]) -> Nanos {
     phases.iter().fold(Nanos::ZERO, |total, phase| {
-        total + scenario.warmup + phase.duration
+        let gap = phase.round.map_or(Nanos::ZERO, |_| GAP);
+        total + phase.warmup + phase.duration + gap
     })
 }
 
-/// `12 phases of 6 s: 72 s`; nothing of a run that only measures, or has its baseline besides.
+/// How many rounds of turns there are; none where nobody takes turns.
+pub(super) fn rounds(phases: &[RunPhase]) -> Option<u16> {
+    let last = phases.iter().filter_map(|phase| phase.round).max()?;
+    Some(last + 1)
+}
+
+/// `8 rounds of 7 turns of 0.6 s, and 1 phase of 6 s: 42 s`; nothing of a run that only measures, or has its baseline besides.
 pub(super) fn announcement(scenario: &Scenario, phases: &[RunPhase]) -> Option<String> {
     if scenario.matrix.is_none() && scenario.duty_cycle.is_none() {
         return None;
     }
-    let (traced, plain): (Vec<&RunPhase>, Vec<&RunPhase>) = phases.iter().partition(|phase| phase.traced);
-    let each = scenario.warmup + scenario.duration;
-    let total = length(scenario, phases);
     let seconds = |time: Nanos| format!("{} s", (time.as_secs_f64() * 10.0).round() / 10.0);
+    let of = |traced: bool| {
+        let found: Vec<&RunPhase> = phases
+            .iter()
+            .filter(|phase| phase.round.is_none() && phase.traced == traced)
+            .collect();
+        let first = found.first()?;
+        let each = seconds(first.warmup + first.duration);
+        let (count, plural) = (found.len(), if found.len() == 1 { "" } else { "s" });
+        Some(match traced {
+            true => format!("{count} traced of {each}"),
+            false => format!("{count} phase{plural} of {each}"),
+        })
+    };
+    let turns = rounds(phases).and_then(|rounds| {
+        let of_first = || phases.iter().filter(|phase| phase.round == Some(0));
+        let turn = seconds(of_first().next()?.duration);
+        Some(format!(
+            "{rounds} rounds of {} turns of {turn}",
+            of_first().count()
+        ))
+    });
+    let parts: Vec<String> = [turns, of(false), of(true)].into_iter().flatten().collect();
     let longest = match scenario.clock {
         crate::scenario::ClockKind::Real => "",
         crate::scenario::ClockKind::Virtual => " of simulated time",
     };
-    let and_traced = match traced.first() {
-        Some(first) => format!(
-            " and {} traced of {}",
-            traced.len(),
-            seconds(scenario.warmup + first.duration)
-        ),
-        None => String::new(),
-    };
     Some(format!(
-        "{} phases of {}{and_traced}: {}{longest}",
-        plain.len(),
-        seconds(each),
-        seconds(total)
+        "{}: {}{longest}",
+        parts.join(" and "),
+        seconds(length(phases))
     ))
 }
 
@@ -139,33 +173,36 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn matrix(&mut self, matrix: &Matrix) {
-        // The measurement comes last of the scenario's own way of sharing, beside what it is compared with.
-        for &sharing in &matrix.sharing {
-            self.alone(sharing);
-            for pair in self.pairs(matrix) {
-                if pair.len() < self.scenario.tenants.len() {
-                    let phase = self.number();
-                    self.add(phase, sharing, pair.clone(), self.names(&pair), None);
+    /// Rounds in which every tenant runs alone, every pair, and all, in each way of sharing.
+    fn turns(&mut self, ways: &[Sharing], pairs: &[Vec<usize>]) {
+        let everyone: Vec<usize> = (0..self.scenario.tenants.len()).collect();
+        let alone = everyone.iter().map(|&tenant| vec![tenant]);
+        // Of two tenants, the pair is all.
+        let pairs = pairs.iter().filter(|pair| pair.len() < everyone.len());
+        let others: Vec<Vec<usize>> = alone.chain(pairs.cloned()).collect();
+        let cells = ways.len() * (others.len() + 1);
+        // In the time that all cells would take one after another, but the measurement, which has its own.
+        let rounds = Rounds::of(self.scenario, cells, cells.saturating_sub(1));
+        for round in 0..rounds.count {
+            let mut order: Vec<(Sharing, Vec<usize>)> = Vec::with_capacity(cells);
+            for way in turns::turned(ways, round) {
+                let cells = turns::order(&others, everyone.clone(), round);
+                order.extend(cells.into_iter().map(|members| (way, members)));
+            }
+            for (way, members) in order {
+                let label = match members.as_slice() {
+                    [tenant] => format!("{} alone", self.scenario.tenants[*tenant].name),
+                    _ => self.names(&members),
+                };
+                let number = self.number();
+                self.add(number, way, members, label, None);
+                if let Some(turn) = self.phases.last_mut() {
+                    turn.warmup = Rounds::warmup(self.scenario, round);
+                    turn.duration = rounds.turn;
+                    turn.round = Some(round);
                 }
             }
-            self.all(sharing);
         }
-    }
-
-    fn alone(&mut self, sharing: Sharing) {
-        for tenant in 0..self.scenario.tenants.len() {
-            let phase = self.named(Phase::Alone, sharing);
-            let label = format!("{} alone", self.scenario.tenants[tenant].name);
-            self.add(phase, sharing, vec![tenant], label, None);
-        }
-    }
-
-    fn all(&mut self, sharing: Sharing) {
-        let phase = self.named(Phase::Together, sharing);
-        let everyone: Vec<usize> = (0..self.scenario.tenants.len()).collect();
-        let label = self.names(&everyone);
-        self.add(phase, sharing, everyone, label, None);
     }
 
     /// A step whose arrivals are the tenant's own is the measurement.
@@ -194,17 +231,33 @@ impl Planner<'_> {
         }
     }
 
-    /// A traced phase for the measurement, or for each: the same tenants, sharing and rates.
+    /// A traced phase for the measurement, or for each: the same tenants, sharing and rates. Turns of one cell have one, and those of
+    /// the measurement's cell have its own.
     fn traced(&mut self, trace: &Trace) {
-        let all = trace.phases == TracedPhases::All;
-        let copied = self
-            .phases
-            .iter()
-            .filter(|phase| all || phase.phase == Phase::Together);
-        for mut copy in copied.cloned().collect::<Vec<_>>() {
+        let mut copied: Vec<RunPhase> = Vec::new();
+        let untraced = std::mem::take(&mut self.phases);
+        let measured = untraced.iter().find(|phase| phase.phase == Phase::Together);
+        for phase in &untraced {
+            let is_measured = phase.phase == Phase::Together;
+            let all = trace.phases == TracedPhases::All;
+            let is_turn = phase.round.is_some();
+            let known = || {
+                copied
+                    .iter()
+                    .chain(measured)
+                    .any(|known| is_turn && known.is_cell_of(phase))
+            };
+            if is_measured || all && !known() {
+                copied.push(phase.clone());
+            }
+        }
+        self.phases = untraced;
+        for mut copy in copied {
             copy.phase = self.number();
             copy.label = format!("{}, traced", copy.label);
+            copy.warmup = self.scenario.warmup;
             copy.duration = trace.duration;
+            copy.round = None;
             copy.traced = true;
             self.phases.push(copy);
         }
@@ -224,15 +277,6 @@ impl Planner<'_> {
             .filter(|&(a, b)| tenants[a].stress().is_none() || tenants[b].stress().is_none())
             .map(|(a, b)| vec![a, b])
             .collect()
-    }
-
-    /// The phase's own name where the sharing is the scenario's, else the next number.
-    fn named(&mut self, phase: Phase, sharing: Sharing) -> Phase {
-        if sharing == self.scenario.sharing {
-            phase
-        } else {
-            self.number()
-        }
     }
 
     fn number(&mut self) -> Phase {
@@ -263,7 +307,9 @@ impl Planner<'_> {
             sharing,
             members,
             rate,
+            warmup: self.scenario.warmup,
             duration: self.scenario.duration,
+            round: None,
             traced: false,
         });
     }
@@ -301,77 +347,116 @@ mod tests {
         shown(scenario).into_iter().map(|(_, label)| label).collect()
     }
 
+    /// The labels of a round's turns.
+    fn round(scenario: &Scenario, round: u16) -> Vec<String> {
+        let of_it = phases(scenario)
+            .into_iter()
+            .filter(|phase| phase.round == Some(round));
+        of_it.map(|phase| phase.label).collect()
+    }
+
     #[test]
-    fn a_plain_run_is_the_measurement_alone_and_with_a_baseline_each_tenant_before_it() {
+    fn a_plain_run_is_the_measurement_and_with_a_baseline_come_rounds_of_turns_before_it() {
         let plain = scenario(&["a", "b"], "");
         assert_eq!(shown(&plain), [(Phase::Together, "a + b".to_owned())]);
         assert_eq!(announcement(&plain, &phases(&plain)), None);
         let baseline = scenario(&["a", "b"], "baseline: (alone: true),");
-        assert_eq!(labels(&baseline), ["a alone", "b alone", "a + b"]);
+        assert_eq!(round(&baseline, 0), ["a alone", "a + b", "b alone"]);
+        assert_eq!(round(&baseline, 1), ["b alone", "a + b", "a alone"]);
+        assert_eq!(round(&baseline, 2), ["b alone", "a + b", "a alone"]);
+        let planned = phases(&baseline);
+        assert_eq!((rounds(&planned), planned.len()), (Some(4), 13));
+        let [first, .., last] = &planned[..] else {
+            panic!("phases")
+        };
+        assert_eq!(
+            (first.phase, first.warmup, first.duration),
+            (Phase::Other(1), Nanos::from_secs(1), Nanos::from_millis(500))
+        );
+        assert_eq!(
+            (planned[3].phase, planned[3].warmup),
+            (Phase::Other(4), Nanos::from_millis(250))
+        );
+        assert_eq!(
+            (last.phase, last.round, last.duration),
+            (Phase::Together, None, Nanos::from_secs(5))
+        );
+        // Three phases of 6 s took no less.
+        assert!(length(&planned) <= Nanos::from_secs(18));
+        assert_eq!(labels(&scenario(&["a"], "baseline: (alone: true),")), ["a"]);
     }
 
     #[test]
-    fn a_matrix_is_each_alone_every_pair_and_all_and_of_two_tenants_the_pair_is_all() {
+    fn a_matrix_is_each_alone_every_pair_and_all_in_turns_and_of_two_tenants_the_pair_is_all() {
         let three = scenario(&["a", "b", "c"], "matrix: (),");
         assert_eq!(
-            labels(&three),
+            round(&three, 0),
             [
                 "a alone",
                 "b alone",
                 "c alone",
+                "a + b + c",
                 "a + b",
                 "a + c",
-                "b + c",
-                "a + b + c"
+                "b + c"
             ]
         );
         assert_eq!(phases(&three).last().unwrap().phase, Phase::Together);
         assert_eq!(
             announcement(&three, &phases(&three)).unwrap(),
-            "7 phases of 6 s: 42 s of simulated time"
+            "6 rounds of 7 turns of 0.5 s and 1 phase of 6 s: 44.9 s of simulated time"
         );
         assert_eq!(
-            labels(&scenario(&["a", "b"], "matrix: (),")),
-            ["a alone", "b alone", "a + b"]
+            round(&scenario(&["a", "b"], "matrix: (),"), 0),
+            ["a alone", "a + b", "b alone"]
+        );
+        assert_eq!(
+            rounds(&phases(&scenario(&["a", "b"], "matrix: (), turn: \"200ms\","))),
+            Some(20)
         );
     }
 
     #[test]
-    fn another_way_of_sharing_has_its_own_baseline_and_the_measurement_stays_one() {
+    fn another_way_of_sharing_has_its_own_turns_and_the_measurement_stays_one() {
         let mut both = scenario(&["a", "b"], "matrix: (),");
         both.matrix = Some(Matrix::of(vec![Sharing::Streams, Sharing::Exclusive]));
-        let found: Vec<(Phase, Sharing)> = phases(&both).iter().map(|p| (p.phase, p.sharing)).collect();
-        let exclusive = |number| (Phase::Other(number), Sharing::Exclusive);
+        let all = phases(&both);
+        let ways = |round| {
+            let of_it = all.iter().filter(move |phase| phase.round == Some(round));
+            of_it
+                .map(|phase| (phase.sharing, phase.members.len()))
+                .collect::<Vec<_>>()
+        };
+        let of = |sharing| [(sharing, 1), (sharing, 2), (sharing, 1)];
+        assert_eq!(ways(0), [of(Sharing::Streams), of(Sharing::Exclusive)].concat());
+        assert_eq!(ways(1), [of(Sharing::Exclusive), of(Sharing::Streams)].concat());
+        let plan = all[5].plan(Stamp(0));
+        assert_eq!((plan.sharing, plan.phase), (Sharing::Exclusive, Phase::Other(6)));
+        let measured = all.iter().filter(|phase| phase.phase == Phase::Together);
         assert_eq!(
-            found,
-            [
-                (Phase::Alone, Sharing::Streams),
-                (Phase::Alone, Sharing::Streams),
-                (Phase::Together, Sharing::Streams),
-                exclusive(1),
-                exclusive(2),
-                exclusive(3),
-            ]
+            measured.map(|phase| phase.sharing).collect::<Vec<_>>(),
+            [Sharing::Streams]
         );
-        let plan = phases(&both)[5].plan(&both, Stamp(0));
-        assert_eq!((plan.sharing, plan.phase), (Sharing::Exclusive, Phase::Other(3)));
     }
 
     #[test]
     fn traced_phases_come_last_and_are_those_before_them_again() {
         let mut traced = scenario(&["a", "b"], "baseline: (alone: true),");
         traced.trace = Some(Trace::default());
-        assert_eq!(labels(&traced), ["a alone", "b alone", "a + b", "a + b, traced"]);
         let last = phases(&traced).pop().unwrap();
-        assert_eq!((last.phase, last.traced), (Phase::Other(1), true));
+        assert_eq!(
+            (last.label.as_str(), last.traced, last.round),
+            ("a + b, traced", true, None)
+        );
+        assert_eq!(last.phase, Phase::Other(13));
         assert!(last.spec(Stamp(0)).traced);
-        let plan = last.plan(&traced, Stamp(0));
+        let plan = last.plan(Stamp(0));
         assert_eq!(plan.end - plan.measured_from, Nanos::from_secs(2));
         traced.trace = Some(Trace {
             phases: TracedPhases::All,
             ..Trace::default()
         });
-        let of_all: Vec<String> = labels(&traced).split_off(3);
+        let of_all: Vec<String> = labels(&traced).split_off(13);
         assert_eq!(of_all, ["a alone, traced", "b alone, traced", "a + b, traced"]);
     }
 
@@ -379,7 +464,7 @@ mod tests {
     fn inputs_of_one_detector_make_no_pairs_among_themselves() {
         let fields = "matrix: (inputs: [[\"a1\", \"a2\"], [\"b1\", \"b2\"]]),";
         let crossed = scenario(&["a1", "a2", "b1", "b2"], fields);
-        let pairs: Vec<String> = labels(&crossed)
+        let pairs: Vec<String> = round(&crossed, 0)
             .into_iter()
             .filter(|l| l.matches('+').count() == 1)
             .collect();

@@ -162,7 +162,7 @@ impl Processes {
             true => LEAD + TRACER_OPENS,
             false => LEAD,
         };
-        let plan = phase.plan(scenario, RealClock.now() + lead);
+        let plan = phase.plan(RealClock.now() + lead);
         let _ = notes.send(Event::PhaseSpec(phase.spec(plan.epoch)));
         let mut going = Going {
             plan,

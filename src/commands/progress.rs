@@ -28,14 +28,15 @@ pub struct Progress {
     lines: Vec<Line>,
     began: Stamp,
     total: Nanos,
+    rounds: Option<u16>,
     /// What the phase is called, where it is not the measurement.
     phase: String,
     drawn: Instant,
 }
 
 impl Progress {
-    /// A bar over `total` time for tenants of these names; hidden if `quiet`.
-    pub fn new(names: &[&str], total: Nanos, quiet: bool) -> Self {
+    /// A bar over `total` time and so many rounds of turns for tenants of these names; hidden if `quiet`.
+    pub fn new(names: &[&str], total: Nanos, rounds: Option<u16>, quiet: bool) -> Self {
         let target = if quiet {
             ProgressDrawTarget::hidden()
         } else {
@@ -60,6 +61,7 @@ impl Progress {
             lines,
             began: RealClock.now(),
             total,
+            rounds,
             phase: String::new(),
             drawn: Instant::now(),
         }
@@ -101,7 +103,7 @@ impl Watcher for Progress {
         if let Event::PhaseSpec(spec) = event {
             self.phase = match spec.phase {
                 Phase::Together => String::new(),
-                _ => format!("{} · ", spec.label),
+                _ => format!("{} · ", spec.in_words(self.rounds)),
             };
         }
     }

@@ -444,7 +444,10 @@ fn simulated(
     }
     let mut epoch = Stamp(0);
     for phase in phases(scenario) {
-        let plan = phase.plan(scenario, epoch);
+        if phase.round.is_some() && stop.load(Ordering::Relaxed) {
+            continue;
+        }
+        let plan = phase.plan(epoch);
         writer.phase_spec(&phase.spec(epoch))?;
         let members: Vec<SimTenant> = phase
             .members

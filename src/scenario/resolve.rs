@@ -67,6 +67,9 @@ pub fn from_str(
 /// Beyond this, adding durations to stamps could overflow, and nobody waits for the result.
 const LONGEST_RUN: Nanos = Nanos::from_secs(366 * 24 * 3600);
 
+/// In a shorter turn few tenants would have a frame.
+const SHORTEST_TURN: Nanos = Nanos::from_millis(100);
+
 fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mut Reader) -> Scenario {
     let duration = typed.duration.or(Nanos::from_secs(10));
     let seed = typed.seed.or(0);
@@ -148,6 +151,7 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         name: name(typed, shown_name, r),
         duration,
         warmup,
+        turn: turn(typed, duration, r),
         seed,
         clock,
         sharing: typed.sharing.or(Sharing::Streams),
@@ -205,6 +209,17 @@ fn warmup(typed: &ScenarioFile, duration: Nanos, r: &mut Reader) -> Nanos {
         require(r, spot, false, "warmup", &wanted);
     }
     spot.value
+}
+
+/// The length of turns that was asked for. Where tenants take none it changes nothing: `--matrix` may ask for them later.
+fn turn(typed: &ScenarioFile, duration: Nanos, r: &mut Reader) -> Option<Nanos> {
+    let spot = typed.turn.given()?;
+    if matches!(typed.duration, Read::Wrong) {
+        return None;
+    }
+    let ok = spot.value >= SHORTEST_TURN && spot.value <= duration.max(SHORTEST_TURN);
+    require(r, spot, ok, "turn", "from 100ms to the duration, such as \"2s\"");
+    Some(spot.value)
 }
 
 fn is_legal(c: char) -> bool {

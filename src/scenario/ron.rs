@@ -21,6 +21,9 @@ pub fn ron(scenario: &Scenario, heading: &str) -> String {
     field("name", text(&scenario.name));
     field("duration", duration(scenario.duration));
     field("warmup", duration(scenario.warmup));
+    if let Some(turn) = scenario.turn {
+        field("turn", duration(turn));
+    }
     field("seed", scenario.seed.to_string());
     field("clock", format!("{:?}", scenario.clock));
     field("sharing", format!("{:?}", scenario.sharing));

@@ -73,6 +73,7 @@ fn traced() -> Vec<Event> {
             members: vec![0],
             rate: None,
             traced,
+            round: None,
         })
     };
     let mut events = vec![spec(Phase::Together, false), spec(PHASE, true)];

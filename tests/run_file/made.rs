@@ -38,6 +38,7 @@ pub(crate) fn manifest() -> Manifest {
         subject: Subject::from(Scenario {
             name: "made".into(),
             duration: Nanos::from_secs(10),
+            turn: None,
             warmup: Nanos::from_secs(1),
             seed: 7,
             clock: ClockKind::Virtual,
@@ -374,6 +375,7 @@ fn other_phases(frames: u64) -> Vec<Event> {
             members,
             rate,
             traced: false,
+            round: (phase == Phase::Other(1)).then_some(3),
         })
     };
     let rate = |hz| Some(SweptRate { tenant: 1, hz });
@@ -430,6 +432,7 @@ fn traced_phase() -> Vec<Event> {
         members: vec![0, 1],
         rate: None,
         traced: true,
+        round: None,
     };
     let launch = Launch {
         grid: [120, 2, 1],

@@ -153,7 +153,7 @@ fn expected(event: &Event, latest: Stamp) -> (String, Stamp, Value) {
                 "at_ns": r.at.0, "rate_hz": r.rate.and_then(|rate| rate.hz),
                 "rate_tenant": r.rate.map_or(65535, |rate| rate.tenant), "number": number.unwrap_or(0),
                 "phase": r.phase.code(), "label": r.label, "sharing": r.sharing, "members": r.members,
-                "traced": r.traced,
+                "traced": r.traced, "round": r.round.unwrap_or(65535),
             });
             ("/jetlag/phases".into(), r.at, fields)
         }

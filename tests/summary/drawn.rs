@@ -172,6 +172,7 @@ impl World {
                     members: members.to_vec(),
                     rate,
                     traced: false,
+                    round: None,
                 },
                 sharing,
                 from,

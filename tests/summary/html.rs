@@ -102,15 +102,17 @@ fn rich_page() -> String {
     }
     let mut summary = made_up::summarize(&manifest, &events);
     let slowdown = |p50: f64| Slowdown {
-        needs: Default::default(),
         p50: Some(p50),
+        p90: Some(p50 * 1.1),
         p99: (p50 < 2.5).then_some(p50 * 1.2),
         ci95: SlowdownIntervals {
             p50: Some([p50 - 0.03, p50 + 0.04]),
+            p90: Some([p50, p50 * 1.3]),
             p99: (p50 < 2.5).then_some([p50, p50 * 1.5]),
         },
+        rounds: 8,
         alone_count: 700,
-        of_frames: None,
+        ..Slowdown::default()
     };
     for (tenant, resource, slope) in [
         ("camera", "sm", 1.9),
@@ -491,8 +493,9 @@ fn a_simulated_run_becomes_a_page_and_two_are_compared_on_one() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    // Three tenants beside two others and all, median and p99, in each of two runs.
-    assert_eq!(page.matches("heat\"").count(), 2 * 2 * 9);
+    // Three tenants beside two others and all, median, p90 and p99, in each of two runs.
+    assert_eq!(page.matches("heat\"").count(), 2 * 3 * 9);
+    assert!(page.contains("camera with all others, median, by round") && page.contains("<title>round 2: ×"));
     let (code, said) = jetlag(&["report", "absent.mcap", "--html", "x.html"]);
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("Name a run file") && !folder.path().join("x.html").exists());

@@ -88,6 +88,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
             name: "two-detectors".to_owned(),
             duration: Nanos::from_secs(seconds),
             warmup: Nanos::from_secs(1),
+            turn: None,
             seed: 7,
             clock: ClockKind::Real,
             sharing: Sharing::Streams,

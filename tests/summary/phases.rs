@@ -22,7 +22,7 @@ fn codes(summary: &Summary) -> Vec<&str> {
     findings.map(|finding| finding.code.as_str()).collect()
 }
 
-/// Each alone, and then both for 10 s, on a device that is divided evenly.
+/// Each alone and both, in turns, and then both for 10 s, on a device that is divided evenly.
 fn pair(a: &SimTenant, b: &SimTenant) -> Summary {
     let mut manifest = manifest(&["a", "b"], streams());
     manifest.plan().baseline.alone = true;
@@ -30,8 +30,8 @@ fn pair(a: &SimTenant, b: &SimTenant) -> Summary {
         tenant.arrival = Arrival::Closed;
     }
     let mut run = Run::of(&manifest, 1);
-    run.phase(Phase::Alone, "Streams", None, 1.0, 8, std::slice::from_ref(a));
-    run.phase(Phase::Alone, "Streams", None, 1.0, 8, std::slice::from_ref(b));
+    let cells = [vec![a.clone()], vec![a.clone(), b.clone()], vec![b.clone()]];
+    run.rounds((1, 0..8), "Streams", 1.0, &cells);
     run.phase(Phase::Together, "Streams", None, 1.0, 10, &[a.clone(), b.clone()]);
     run.finish()
 }
@@ -39,16 +39,16 @@ fn pair(a: &SimTenant, b: &SimTenant) -> Summary {
 #[test]
 fn a_slowdown_is_of_the_time_in_which_all_ran() {
     let mut short = busy(1, 10);
-    short.frames = Some(100);
+    short.frames = Some(50);
     let summary = pair(&busy(0, 10), &short);
-    // Frames take 20 ms beside each other: 100 of them are done after 2 s, and then a has the device for itself.
-    let slowdown = summary.tenants[0].slowdown.unwrap();
+    // Frames take 20 ms beside each other: 50 of them are done after a second, and then a has the device for itself.
+    let slowdown = summary.tenants[0].slowdown.as_ref().unwrap();
     assert!((slowdown.p50.unwrap() - 2.0).abs() < 0.1, "{slowdown:?}");
     let [low, high] = slowdown.ci95.p50.unwrap();
     assert!(low <= 2.0 && 2.0 <= high, "{slowdown:?}");
     let cell = &summary.interference.matrix[0].cells[0];
-    assert_eq!(cell.slowdown.as_ref(), Some(&slowdown));
-    assert!((80..=110).contains(&cell.count), "{}", cell.count);
+    assert_eq!(cell.slowdown.as_ref(), Some(slowdown));
+    assert!((8 * 30..=8 * 55).contains(&cell.count), "{}", cell.count);
     let early: Vec<_> = summary
         .run
         .findings
@@ -58,25 +58,106 @@ fn a_slowdown_is_of_the_time_in_which_all_ran() {
     assert_eq!(early.len(), 1, "{:#?}", summary.run.findings);
     assert_eq!(early[0].tenant.as_deref(), Some("b"));
     assert!(
-        early[0].message.contains("a + b (after 2.") && early[0].advice.contains("`frames`"),
+        early[0].message.contains("a + b in turns (after ") && early[0].advice.contains("`frames`"),
         "{:?}",
         early[0]
     );
-    let together = summary.phases.last().unwrap();
-    let shared = together.compared_s.unwrap();
-    assert!((1.9..2.2).contains(&shared), "{shared}");
-    assert_eq!(together.tenants[1].ended, Some("frames"));
-    assert_eq!(together.tenants[0].compared, cell.count);
-    // All of its frames are in its own figures.
-    assert!(summary.tenants[0].response_ms.count > 2 * cell.count);
+    let turns = summary
+        .phases
+        .iter()
+        .find(|phase| phase.label == "a + b")
+        .unwrap();
+    assert_eq!((turns.turns, turns.kind), (Some(8), "other"));
+    let shared = turns.compared_s.unwrap();
+    // The warm-up of a quarter second has its frames, too.
+    assert!((8.0 * 0.7..8.0 * 1.1).contains(&shared), "{shared}");
+    assert_eq!(turns.tenants[1].ended, Some("frames"));
+    assert_eq!(turns.tenants[0].compared, cell.count);
 }
 
 #[test]
-fn tenants_that_end_with_the_phase_are_compared_whole() {
+fn a_round_in_which_one_completed_nothing_does_not_count() {
+    let cells = |b: &SimTenant| [vec![busy(0, 10)], vec![busy(0, 10), b.clone()]];
+    let manifest = manifest(&["a", "b"], streams());
+    let of = |whole: u16| {
+        let mut run = Run::of(&manifest, 1);
+        let mut empty = busy(1, 10);
+        empty.length = Some(0);
+        run.rounds((1, 0..whole), "Streams", 1.0, &cells(&busy(1, 10)));
+        run.rounds((100, whole..whole + 1), "Streams", 1.0, &cells(&empty));
+        run.finish().interference.matrix[0].cells[0]
+            .slowdown
+            .clone()
+            .unwrap()
+    };
+    let slowdown = of(4);
+    assert_eq!(
+        (slowdown.rounds, slowdown.p50.is_some()),
+        (4, true),
+        "{slowdown:?}"
+    );
+    let slowdown = of(3);
+    assert_eq!((slowdown.rounds, slowdown.p50), (3, None));
+    let withheld = slowdown.withheld.unwrap();
+    assert_eq!(withheld.code, "too-few-rounds");
+    assert!(
+        withheld.message.contains("3 rounds") && withheld.message.contains("`turn`"),
+        "{withheld:?}"
+    );
+}
+
+#[test]
+fn alone_and_together_in_one_piece_each_are_not_compared_and_it_says_what_to_do() {
+    let manifest = manifest(&["a", "b"], streams());
+    let mut run = Run::of(&manifest, 1);
+    run.phase(Phase::Alone, "Streams", None, 1.0, 8, &[busy(0, 10)]);
+    run.phase(
+        Phase::Together,
+        "Streams",
+        None,
+        1.0,
+        8,
+        &[busy(0, 10), busy(1, 10)],
+    );
+    let summary = run.finish();
+    let slowdown = summary.tenants[0].slowdown.as_ref().unwrap();
+    assert_eq!(
+        (slowdown.p50, slowdown.ci95.p50, slowdown.rounds),
+        (None, None, 0)
+    );
+    assert!((slowdown.of_frames.unwrap() - 2.0).abs() < 0.1);
+    let text = rendered(&summary, 100);
+    assert!(
+        text.contains("one after the other") && text.contains("takes them in turns"),
+        "{text}"
+    );
+}
+
+#[test]
+fn turns_are_one_row_and_their_slowdown_is_that_of_the_measurement_s_cell() {
     let summary = pair(&busy(0, 10), &busy(1, 20));
     assert_eq!(codes(&summary), [] as [&str; 0]);
-    let cell = &summary.interference.matrix[0].cells[0];
-    assert_eq!(cell.count, summary.tenants[0].response_ms.count);
+    let rows: Vec<(&str, &str, Option<u64>)> = summary
+        .phases
+        .iter()
+        .map(|phase| (phase.label.as_str(), phase.kind, phase.turns))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("a alone", "alone", Some(8)),
+            ("a + b", "other", Some(8)),
+            ("b alone", "alone", Some(8)),
+            ("a + b", "together", None),
+        ]
+    );
+    let alone = &summary.phases[0];
+    assert_eq!(alone.compared_s, Some(16.0));
+    assert!((1_500..1_700).contains(&alone.tenants[0].frames.completed));
+    assert_eq!(
+        summary.tenants[0].slowdown.as_ref().map(|found| found.rounds),
+        Some(8)
+    );
     assert!(!rendered(&summary, 100).contains("PHASES"));
 }
 
@@ -87,7 +168,7 @@ fn beside_a_tenant_that_completed_nothing_nothing_is_compared() {
     let summary = pair(&busy(0, 10), &empty);
     assert_eq!(summary.tenants[0].slowdown, None);
     let cell = &summary.interference.matrix[0].cells[0];
-    assert_eq!((cell.slowdown, cell.count), (None, 0));
+    assert_eq!((cell.slowdown.as_ref(), cell.count), (None, 0));
     assert!(codes(&summary).contains(&"no-frames"), "{:?}", codes(&summary));
 }
 

@@ -34,6 +34,7 @@ pub(crate) fn traced() -> (Manifest, Vec<Event>) {
             members: vec![0, 1],
             rate: None,
             traced,
+            round: None,
         })
     };
     events.insert(0, spec(Phase::Together, "camera + lidar", false));

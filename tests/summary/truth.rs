@@ -1,7 +1,7 @@
 //! Figures against distributions and incidents whose true values are known.
 
 use jetlag::analysis::summary::Stats;
-use jetlag::record::{Event, Outcome, Phase};
+use jetlag::record::{Event, Outcome, Phase, PhaseSpec};
 use jetlag::scenario::Arrival;
 use jetlag::units::Nanos;
 use proptest::prelude::*;
@@ -148,24 +148,43 @@ fn a_stall_is_charged_to_every_frame_that_waited_for_it() {
 fn a_slowdown_of_known_factor_is_recovered_within_its_interval() {
     let factor = 1.7;
     let distribution = LogNormal::new(8f64.ln(), 0.2).unwrap();
-    let mut manifest = made_up::manifest(20, vec![tenant("camera", 100.0, 33.0)]);
+    let tenants = vec![tenant("camera", 100.0, 33.0), tenant("lidar", 100.0, 33.0)];
+    let mut manifest = made_up::manifest(20, tenants);
     manifest.plan().baseline.alone = true;
     let mut events = Vec::new();
-    for (phase, factor, seed) in [(Phase::Alone, 1.0, 1), (Phase::Together, factor, 2)] {
-        for (i, took) in (0..).zip(drawn(distribution, 2000, seed)) {
-            let took = Nanos((took.0 as f64 * factor) as i64);
-            let mut frame = frame(i, Nanos::from_millis(10 * i as i64), Nanos::ZERO, took);
-            frame.phase = phase;
-            events.push(Event::Frame(frame));
+    let mut number = 0;
+    for round in 0..20 {
+        for (members, factor) in [(vec![0], 1.0), (vec![0, 1], factor)] {
+            number += 1;
+            let phase = Phase::Other(number);
+            events.push(Event::PhaseSpec(PhaseSpec {
+                at: made_up::START,
+                phase,
+                label: String::new(),
+                sharing: "Streams".to_owned(),
+                members: members.clone(),
+                rate: None,
+                traced: false,
+                round: Some(round),
+            }));
+            for tenant in members {
+                let took = drawn(distribution, 100, u64::from(number) * 2 + u64::from(tenant));
+                for (i, took) in (0..).zip(took) {
+                    let took = Nanos((took.0 as f64 * factor) as i64);
+                    let mut frame = frame(i, Nanos::from_millis(10 * i as i64), Nanos::ZERO, took);
+                    (frame.phase, frame.tenant) = (phase, tenant);
+                    events.push(Event::Frame(frame));
+                }
+                events.push(Event::Phase(made_up::end(tenant, phase, 1)));
+            }
         }
-        events.push(Event::Phase(made_up::end(0, phase, 20)));
     }
-    let slowdown = made_up::summarize(&manifest, &events).tenants[0]
-        .slowdown
-        .unwrap();
+    let summary = made_up::summarize(&manifest, &events);
+    let slowdown = summary.tenants[0].slowdown.as_ref().unwrap();
     assert_eq!(slowdown.alone_count, 2000);
     for (estimate, interval) in [
         (slowdown.p50, slowdown.ci95.p50),
+        (slowdown.p90, slowdown.ci95.p90),
         (slowdown.p99, slowdown.ci95.p99),
     ] {
         let (estimate, [low, high]) = (estimate.unwrap(), interval.unwrap());

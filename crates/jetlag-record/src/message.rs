@@ -354,6 +354,8 @@ fn decode_phase(data: &[u8]) -> Result<PhaseRecord, CdrError> {
 
 /// Stands for the tenant whose rate is swept where none is.
 const NO_TENANT: u16 = u16::MAX;
+/// Stands for the round of a phase that is no turn.
+const NO_ROUND: u16 = u16::MAX;
 
 pub(super) fn encode_phase_spec(out: &mut Vec<u8>, unix_ns: u64, r: &PhaseSpec) {
     let mut e = Encoder::new(out);
@@ -371,6 +373,7 @@ pub(super) fn encode_phase_spec(out: &mut Vec<u8>, unix_ns: u64, r: &PhaseSpec) 
     e.len(r.members.len());
     r.members.iter().for_each(|&member| e.u16(member));
     e.bool(r.traced);
+    e.u16(r.round.unwrap_or(NO_ROUND));
 }
 
 fn decode_phase_spec(data: &[u8]) -> Result<PhaseSpec, CdrError> {
@@ -394,6 +397,11 @@ fn decode_phase_spec(data: &[u8]) -> Result<PhaseSpec, CdrError> {
     }
     // Before version 1.8 a message ends here.
     let traced = !d.at_end() && d.bool()?;
+    // Before version 1.18 here.
+    let round = match d.at_end() {
+        true => None,
+        false => Some(d.u16()?).filter(|&round| round != NO_ROUND),
+    };
     Ok(PhaseSpec {
         at,
         phase,
@@ -402,6 +410,7 @@ fn decode_phase_spec(data: &[u8]) -> Result<PhaseSpec, CdrError> {
         members,
         rate,
         traced,
+        round,
     })
 }
 

@@ -9,11 +9,12 @@ use crate::units::Stamp;
 pub enum Phase {
     /// All tenants together, as the scenario has them: the measurement.
     Together,
-    /// This tenant alone, sharing as the scenario says: the baseline for its slowdown.
+    /// This tenant alone, sharing as the scenario says: the baseline for its slowdown in files before version 1.18. Since then it is
+    /// a turn in each round.
     Alone,
     /// A null tenant that measures jetlag's own cost.
     Overhead,
-    /// Any other phase: a pair, another sharing mode, a step of a duty cycle. The [`PhaseSpec`] with this number describes
+    /// Any other phase: a turn alone, of a pair or of all, a step of a duty cycle, a traced phase. The [`PhaseSpec`] with this number describes
     /// it.
     Other(u16),
 }
@@ -71,6 +72,22 @@ pub struct PhaseSpec {
     /// Whether the GPU was traced meanwhile, which costs time: its frames are in no figure but the kernels', unless it is
     /// [`Phase::Together`], the measurement itself, as of a program under `jetlag trace`.
     pub traced: bool,
+    /// The round that it is a turn of; `None` of a phase that is no turn, and in files before version 1.18. Phases of the same
+    /// tenants, rates and sharing are the turns of one cell, one a round: they are compared within their rounds.
+    pub round: Option<u16>,
+}
+
+impl PhaseSpec {
+    /// `round 3 of 10: camera alone`, where it is a turn, and of how many rounds is known; else its label.
+    pub fn in_words(&self, rounds: Option<u16>) -> String {
+        match (self.round, rounds) {
+            (None, _) => self.label.clone(),
+            (Some(round), None) => format!("round {}: {}", u32::from(round) + 1, self.label),
+            (Some(round), Some(rounds)) => {
+                format!("round {} of {rounds}: {}", u32::from(round) + 1, self.label)
+            }
+        }
+    }
 }
 
 /// The rate of one tenant in a step of a duty cycle.

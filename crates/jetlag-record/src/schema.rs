@@ -9,7 +9,7 @@ pub const SCHEMA_MAJOR: u32 = 1;
 /// minor version is the same for both.
 pub const SCHEMA_MAJOR_WITHOUT_SCENARIO: u32 = 2;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 17;
+pub const SCHEMA_MINOR: u32 = 18;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";

@@ -416,6 +416,7 @@ mod tests {
                 members: vec![0, 3],
                 rate: Some(SweptRate { tenant: 3, hz: None }),
                 traced: true,
+                round: Some(7),
             }),
             Event::Node(NodeRecord {
                 tenant: 1,

@@ -35,6 +35,16 @@ pub struct PhaseOf {
     pub sharing: String,
     /// Whether the GPU was traced.
     pub traced: bool,
+    /// The round that it is a turn of; `None` of a phase that is no turn.
+    pub round: Option<u16>,
+}
+
+impl PhaseOf {
+    /// Whether the two are turns of the same tenants, sharing in the same way.
+    fn is_turn_like(&self, other: &PhaseOf) -> bool {
+        let turns = self.round.is_some() && other.round.is_some();
+        turns && self.tenants == other.tenants && self.sharing == other.sharing && self.label == other.label
+    }
 }
 
 /// The records of a run file, counted.
@@ -130,6 +140,7 @@ impl ContentsTally {
             tenants: spec.members.iter().map(|&member| self.tenant(member)).collect(),
             sharing: spec.sharing.clone(),
             traced: spec.traced,
+            round: spec.round,
         }
     }
 
@@ -163,6 +174,22 @@ fn name_of(phase: Phase) -> String {
     crate::export::phase_name(phase).into_owned()
 }
 
+/// The phases, each with the names of its turns; of turns of the same kind, the first with the names of all.
+fn cells(contents: &Contents) -> Vec<(&PhaseOf, Vec<&str>)> {
+    let mut cells: Vec<(&PhaseOf, Vec<&str>)> = Vec::new();
+    for phase in &contents.phases {
+        let like = cells.iter_mut().find(|(first, _)| first.is_turn_like(phase));
+        match like {
+            Some((_, turns)) => turns.push(&phase.phase),
+            None => cells.push((
+                phase,
+                phase.round.map_or_else(Vec::new, |_| vec![phase.phase.as_str()]),
+            )),
+        }
+    }
+    cells
+}
+
 /// Writes the sections for people.
 pub fn write(contents: &Contents, out: &mut dyn Write, style: &Style) -> io::Result<()> {
     let plain = |text: String| (text, Ink::Plain);
@@ -173,13 +200,18 @@ pub fn write(contents: &Contents, out: &mut dyn Write, style: &Style) -> io::Res
         .column("tenants", Align::Left)
         .optional("sharing", Align::Left)
         .column("", Align::Left);
-    for phase in &contents.phases {
+    let cells = cells(contents);
+    for (phase, turns) in &cells {
         phases.row(vec![
             plain(phase.phase.clone()),
             plain(phase.label.clone()),
             plain(phase.tenants.join(", ")),
             plain(phase.sharing.clone()),
-            plain(if phase.traced { "traced" } else { "" }.to_owned()),
+            plain(match (phase.traced, phase.round) {
+                (true, _) => "traced".to_owned(),
+                (false, Some(_)) => format!("and its other turns, {} in all", turns.len()),
+                (false, None) => String::new(),
+            }),
         ]);
     }
     if !contents.phases.is_empty() {
@@ -190,7 +222,26 @@ pub fn write(contents: &Contents, out: &mut dyn Write, style: &Style) -> io::Res
         .column("phase", Align::Left)
         .column("frames", Align::Right)
         .column("of them warm-up", Align::Right);
+    let mut rows: Vec<FramesOf> = Vec::new();
     for of in &contents.frames {
+        // Turns are told with the first of their cell.
+        let cell = cells.iter().find(|(_, turns)| turns.contains(&of.phase.as_str()));
+        let phase = cell.map_or(&of.phase, |(first, _)| &first.phase);
+        match rows
+            .iter_mut()
+            .find(|row| row.tenant == of.tenant && row.phase == *phase)
+        {
+            Some(row) => {
+                row.frames += of.frames;
+                row.warmup += of.warmup;
+            }
+            None => rows.push(FramesOf {
+                phase: phase.clone(),
+                ..of.clone()
+            }),
+        }
+    }
+    for of in rows {
         frames.row(vec![
             plain(of.tenant.clone()),
             plain(of.phase.clone()),

@@ -197,6 +197,7 @@ impl Prepared {
             members: vec![0],
             rate: None,
             traced: false,
+            round: None,
         })?;
         let target = match with.quiet {
             true => ProgressDrawTarget::hidden(),

@@ -254,7 +254,7 @@ impl BesideLoads {
                     let is_it =
                         |cell: &&Cell| cell.tenant == point.stressor && cell.with == [network.clone()];
                     let caused = way.cells.iter().find(is_it).and_then(p50);
-                    let suffered = point.slowdown.and_then(|slowdown| slowdown.of_frames);
+                    let suffered = point.slowdown.as_ref().and_then(|slowdown| slowdown.of_frames);
                     own[place] = suffered.zip(caused).map(|(suffers, causes)| [suffers, causes]);
                 }
             }
@@ -357,7 +357,7 @@ fn whole(known: &[Vec<bool>]) -> (Vec<bool>, Vec<bool>) {
 
 /// Of the frames as they were, since the model's intervals come from rows that are left out, and not from those of rows.
 fn p50(cell: &Cell) -> Option<f64> {
-    cell.slowdown.and_then(|slowdown| slowdown.of_frames)
+    cell.slowdown.as_ref().and_then(|slowdown| slowdown.of_frames)
 }
 
 fn evaluation(found: &PairEvaluation) -> String {

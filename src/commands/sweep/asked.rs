@@ -119,7 +119,7 @@ pub(in crate::commands) fn load(path: &Path) -> Result<Sweep, WrongUse> {
 fn stated_s(scenario: &Scenario, limit: Option<Nanos>) -> f64 {
     let measures = match scenario.clock {
         ClockKind::Virtual => return 0.0,
-        ClockKind::Real => length(scenario, &phases(scenario)),
+        ClockKind::Real => length(&phases(scenario)),
     };
     limit.map_or(measures, |limit| limit.min(measures)).as_secs_f64()
 }

@@ -92,6 +92,7 @@ fn fill(writer: RunWriter, names: &[String], folder: &Folder, asked: &Asked<'_>)
             members: (0..folder.traced.len() as u16).collect(),
             rate: None,
             traced: true,
+            round: None,
         })?;
     }
     for ((traced, name), tenant) in folder.traced.iter().zip(names).zip(0..) {

@@ -151,36 +151,3 @@ fn where_half_of_the_frames_are_dropped_more_are_to_be_released() {
     let advice = advice(&summary, "too-few-samples");
     assert!(advice.starts_with("Set `frames: 235` or more"), "{advice}");
 }
-
-#[test]
-fn frames_that_are_missing_alone_are_advised_upon_by_how_they_came_alone() {
-    let of = |arrival: Arrival| {
-        let (mut manifest, mut events) = made_up::demo(70);
-        manifest.plan().expect = vec!["camera.slowdown.p99 < 9".to_owned()];
-        manifest.plan().tenants[0].arrival = arrival;
-        let mut alone = 0;
-        events.retain(|event| match event {
-            Event::Frame(frame) if frame.tenant == 0 && frame.phase == Phase::Alone && !frame.warmup => {
-                alone += 1;
-                alone <= 100
-            }
-            _ => true,
-        });
-        let summary = made_up::summarize(&manifest, &events);
-        advice(&summary, "too-few-samples").to_owned()
-    };
-    let hz = 30.0;
-    let periodic = made_up::periodic(hz);
-    // 100 frames in 70 s: 662 and one at each end take 464.8 s.
-    assert_eq!(
-        of(periodic),
-        "Run for 465 s or longer at this rate (`--set duration=465s`): only the time in which the tenant runs alone \
-         counts here."
-    );
-    // By chance, seen on 100 frames: v = 1 + 662 / 100, 662 + 3.38 v + 2.6 √(662 v + 1.69 v²) + 2 take 613.4 s.
-    assert_eq!(
-        of(Arrival::Poisson { hz }),
-        "Run for 614 s or longer at this rate (`--set duration=614s`): only the time in which the tenant runs alone \
-         counts here."
-    );
-}

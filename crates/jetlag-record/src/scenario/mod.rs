@@ -39,6 +39,10 @@ pub struct Scenario {
     pub duration: Nanos,
     /// Time before the measured time; its frames are marked as warm-up.
     pub warmup: Nanos,
+    /// Measured time of a turn, where tenants take turns alone and together for their slowdown; none where it follows from the
+    /// duration, and in run files before version 1.18.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Nanos>,
     /// Seed of every random choice.
     pub seed: u64,
     /// Real or virtual time.
@@ -50,7 +54,7 @@ pub struct Scenario {
     pub mps: Mps,
     /// How a tenant waits for its next release: asleep, or in a loop for the last stretch.
     pub release: Release,
-    /// What is measured before the tenants run together.
+    /// What is measured beside the tenants together.
     pub baseline: Baseline,
     /// Each tenant alone, every pair and all together, under several sharing modes; none if not requested.
     #[serde(default)]
@@ -92,6 +96,7 @@ impl Scenario {
             name: name.to_owned(),
             duration: Nanos::ZERO,
             warmup: Nanos::ZERO,
+            turn: None,
             seed: 0,
             clock: ClockKind::Real,
             sharing: Sharing::Streams,
@@ -202,12 +207,12 @@ impl fmt::Display for PowerMode {
     }
 }
 
-/// What is measured before the tenants run together.
+/// What is measured beside the tenants together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baseline {
     /// How long to sample idle power.
     pub idle: Option<Nanos>,
-    /// Whether each tenant runs alone first, for slowdown.
+    /// Whether the tenants take turns alone and together first, for slowdown.
     pub alone: bool,
 }
 

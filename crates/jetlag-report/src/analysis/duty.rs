@@ -15,9 +15,10 @@ use crate::units::Stamp;
 pub(super) fn summarize(scenario: &Scenario, phases: &Phases, tracks: &Tracks) -> Option<DutyCycle> {
     let duty_cycle = scenario.duty_cycle.as_ref()?;
     let steps: Vec<Step> = phases
-        .specs()
+        .cells()
         .iter()
-        .filter_map(|spec| {
+        .filter_map(|cell| {
+            let spec = &cell.spec;
             let rate = spec.rate?;
             let window = phases.window(spec.phase, rate.tenant);
             let sample = phases.sample(spec.phase, rate.tenant);

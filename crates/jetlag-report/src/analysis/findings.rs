@@ -487,7 +487,8 @@ fn longer(case: &Case<'_>, needs: u64, has: u64) -> More {
 }
 
 fn no_baseline(case: &Case<'_>) -> Option<Limit> {
-    let wanted = case.plan.baseline.alone && case.summary.frames.offered > 0;
+    let has_others = case.plan.tenants.len() > 1;
+    let wanted = case.plan.baseline.alone && has_others && case.summary.frames.offered > 0;
     (wanted && case.facts.alone == 0).then(|| case.frames(FramesLimit::NoBaseline))
 }
 
@@ -540,7 +541,10 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Limit> {
             (Some(SaysNothing::NoDeadline), _) => Lacking::Deadline,
             (Some(SaysNothing::ClosedLoop), _) => Lacking::Schedule,
             (None, true) if !evidence.plan.baseline.alone => Lacking::Baseline,
-            (None, true) => Lacking::Frames,
+            (None, true) => match tenant.and_then(|tenant| tenant.slowdown.as_ref()?.withheld.clone()) {
+                Some(withheld) => Lacking::Slowdown(withheld.message),
+                None => Lacking::Frames,
+            },
             (None, false) => Lacking::Figure,
         };
         (!explained).then(|| {

@@ -39,6 +39,8 @@ pub struct LiveView {
     pub phase_label: Option<String>,
     /// How long all phases take, where that is planned.
     pub planned: Option<Nanos>,
+    /// How many rounds of turns are planned.
+    pub rounds: Option<u16>,
     /// The power that is not to be exceeded, mW.
     pub budget_mw: Option<f64>,
     /// The latest findings and errors.
@@ -190,7 +192,7 @@ impl LiveView {
         self.phase = Some(spec.phase);
         self.phase_label = Some(match spec.traced {
             true => format!("{}, traced", spec.label),
-            false => spec.label.clone(),
+            false => spec.in_words(self.rounds),
         });
         for (number, tenant) in self.tenants.iter_mut().enumerate() {
             let takes_part = spec.members.iter().any(|member| usize::from(*member) == number);
@@ -376,6 +378,7 @@ mod tests {
                 hz: Some(20.0),
             }),
             traced: false,
+            round: None,
         };
         view.event(&Event::PhaseSpec(spec.clone()));
         let parts: Vec<bool> = view.tenants.iter().map(|tenant| tenant.takes_part).collect();

@@ -52,6 +52,7 @@ pub(super) enum Figure {
     Cv,
     WorstOverMedian,
     SlowdownP50,
+    SlowdownP90,
     SlowdownP99,
 }
 
@@ -77,7 +78,7 @@ const COUNTS: [(&str, CountOf); 7] = [
     ("detections", CountOf::Detections),
 ];
 
-const FIGURES: [(&str, Figure); 8] = [
+const FIGURES: [(&str, Figure); 9] = [
     ("throughput", Figure::Throughput),
     ("miss_rate", Figure::MissRate),
     ("jitter", Figure::Jitter),
@@ -85,6 +86,7 @@ const FIGURES: [(&str, Figure); 8] = [
     ("cv", Figure::Cv),
     ("worst_over_median", Figure::WorstOverMedian),
     ("slowdown.p50", Figure::SlowdownP50),
+    ("slowdown.p90", Figure::SlowdownP90),
     ("slowdown.p99", Figure::SlowdownP99),
 ];
 
@@ -194,14 +196,15 @@ impl Metric {
 
     /// Whether it compares a tenant with itself alone.
     pub(super) fn is_slowdown(self) -> bool {
-        matches!(self, Metric::Figure(Figure::SlowdownP50 | Figure::SlowdownP99))
+        matches!(
+            self,
+            Metric::Figure(Figure::SlowdownP50 | Figure::SlowdownP90 | Figure::SlowdownP99)
+        )
     }
 
     /// The quantile that it is made of, and the number of frames for it; none if it is not made of a quantile.
     pub(super) fn sample(self, tenant: &TenantSummary) -> Option<Sample> {
         let response = tenant.response_ms.count;
-        let with_alone = |slowdown: &super::summary::Slowdown| response.min(slowdown.alone_count);
-        let slowdown = tenant.slowdown.as_ref();
         let of_response = |quantile| (quantile, Some(response), lacking(&tenant.response_ms, quantile));
         let (quantile, count, lacks) = match self {
             Metric::Time(series, Statistic::Quantile(quantile)) => {
@@ -218,14 +221,6 @@ impl Metric {
                 (Quantile::P75, Some(response), withheld)
             }
             Metric::Figure(Figure::WorstOverMedian) => of_response(Quantile::P50),
-            Metric::Figure(Figure::SlowdownP50) => {
-                let lacks = slowdown.and_then(|slowdown| slowdown.needs.p50).map(Lack::Frames);
-                (Quantile::P50, slowdown.map(with_alone), lacks)
-            }
-            Metric::Figure(Figure::SlowdownP99) => {
-                let lacks = slowdown.and_then(|slowdown| slowdown.needs.p99).map(Lack::Frames);
-                (Quantile::P99, slowdown.map(with_alone), lacks)
-            }
             _ => return None,
         };
         count.map(|count| Sample {
@@ -300,6 +295,7 @@ fn read_figure(figure: Figure, tenant: &TenantSummary) -> Reading {
         Figure::Cv => (tenant.cv, None),
         Figure::WorstOverMedian => (tenant.worst_over_median, None),
         Figure::SlowdownP50 => (slowdown.and_then(|s| s.p50), slowdown.and_then(|s| s.ci95.p50)),
+        Figure::SlowdownP90 => (slowdown.and_then(|s| s.p90), slowdown.and_then(|s| s.ci95.p90)),
         Figure::SlowdownP99 => (slowdown.and_then(|s| s.p99), slowdown.and_then(|s| s.ci95.p99)),
     };
     Reading { value, ci95 }

@@ -6,7 +6,7 @@
 
 use super::compare::{Unknown, because, of_quantile, of_rates};
 use super::dependence::about;
-use super::interference::Phases;
+use super::interference::{Cell, Phases};
 use super::limit::{Limit, TraceLimit};
 use super::quantile::Quantile;
 use super::sample::Sample;
@@ -73,7 +73,7 @@ fn of_phase(
     // Where the measurement itself was traced, nothing untraced is beside it.
     let is_measurement = phase.spec.phase == Phase::Together;
     let counterpart = (!is_measurement)
-        .then(|| counterpart(&phase.spec, phases.specs()))
+        .then(|| counterpart(&phase.spec, phases.cells()))
         .flatten();
     let frames = traced.measured(phase);
     let of_tenant = |&tenant: &u16| {
@@ -83,9 +83,14 @@ fn of_phase(
             .filter(|frame| frame.tenant == tenant)
             .collect();
         let sides = Sides {
-            untraced: counterpart.map(|spec| (spec, phases.sample(spec.phase, tenant))),
-            submission: counterpart.map_or(&[], |spec| phases.submission(spec.phase, tenant)),
-            before: counterpart.and_then(|spec| phases.shared(spec)),
+            untraced: counterpart.map(|cell| phases.sample_of(cell, tenant)),
+            submission: counterpart.map_or(&[], |cell| phases.submission(cell.spec.phase, tenant)),
+            before: counterpart.map_or_else(Vec::new, |cell| {
+                let shared = cell.phases.iter();
+                shared
+                    .filter_map(|&phase| phases.shared_in(phase, &cell.spec.members))
+                    .collect()
+            }),
             traced: own,
             after: traced.shared(phase.spec.phase),
         };
@@ -94,40 +99,42 @@ fn of_phase(
     };
     ObservedPhase {
         label: label.to_owned(),
-        untraced: counterpart.map(|spec| match spec.label.is_empty() {
+        untraced: counterpart.map(|cell| match cell.spec.label.is_empty() {
             true => "the measurement".to_owned(),
-            false => spec.label.clone(),
+            false => cell.spec.label.clone(),
         }),
         tenants: phase.spec.members.iter().filter_map(of_tenant).collect(),
     }
 }
 
-/// The measurement, if it is a counterpart, else the first phase that is.
-fn counterpart<'a>(traced: &PhaseSpec, specs: &'a [PhaseSpec]) -> Option<&'a PhaseSpec> {
-    let same = |spec: &&PhaseSpec| {
+/// The measurement, if it is a counterpart, else the first phase, or the turns, that are.
+fn counterpart<'a>(traced: &PhaseSpec, cells: &'a [Cell]) -> Option<&'a Cell> {
+    let same = |cell: &&Cell| {
+        let spec = &cell.spec;
         // The measurement has every tenant's own rate, also as a step of a duty cycle.
         let rates = spec.rate == traced.rate || (spec.phase == Phase::Together && traced.rate.is_none());
         spec.members == traced.members && spec.sharing == traced.sharing && rates
     };
-    let mut found = specs.iter().filter(same);
+    let mut found = cells.iter().filter(same);
     found
         .clone()
-        .find(|spec| spec.phase == Phase::Together)
+        .find(|cell| cell.spec.phase == Phase::Together)
         .or_else(|| found.next())
 }
 
 /// One tenant's frames untraced and traced.
 struct Sides<'a> {
-    untraced: Option<(&'a PhaseSpec, Option<&'a Sample>)>,
+    untraced: Option<Option<&'a Sample>>,
     submission: &'a [i64],
-    before: Option<(Stamp, Stamp)>,
+    /// The measured time of the untraced phase, or of each of its turns.
+    before: Vec<(Stamp, Stamp)>,
     traced: Vec<&'a FrameRecord>,
     after: Option<(Stamp, Stamp)>,
 }
 
 impl Sides<'_> {
     fn judge(&self, tenant: String) -> ObservedTenant {
-        let before = self.untraced.and_then(|(_, sample)| sample);
+        let before = self.untraced.flatten();
         let in_order = before.map_or(&[][..], |sample| &sample.in_order);
         let responses: Vec<i64> = self.traced.iter().map(|frame| frame.response().0).collect();
         let submissions: Vec<i64> = self
@@ -180,27 +187,36 @@ impl Sides<'_> {
         tenant
     }
 
-    /// Completed frames per second. Its interval is that of the rates of ten stretches of each phase, by Welch's t.
+    /// Completed frames per second. Its interval is that of the rates of ten stretches of each phase, or of each of its turns, by
+    /// Welch's t.
     fn throughput(&self, before: Option<&Sample>) -> ObservedFigure {
-        let rate = |count: u64, window: Option<(Stamp, Stamp)>| {
-            let (from, to) = window.filter(|(from, to)| to > from)?;
-            Some(six_decimals(count as f64 / (to - from).as_secs_f64()))
+        let rate = |count: u64, windows: &[(Stamp, Stamp)]| {
+            let seconds: f64 = windows.iter().map(|(from, to)| (*to - *from).as_secs_f64()).sum();
+            (seconds > 0.0).then(|| six_decimals(count as f64 / seconds))
         };
+        let after = self.after.as_slice();
         let untraced = rate(
             before.map_or(0, |sample| sample.distribution.count()),
-            self.before,
+            &self.before,
         );
-        let traced = rate(self.traced.len() as u64, self.after);
+        let traced = rate(self.traced.len() as u64, after);
         // Of a very long phase only parts are kept in order.
         let whole = before.filter(|sample| sample.in_order.len() as u64 == sample.distribution.count());
-        let stretches = |finished: Vec<Stamp>, window: Option<(Stamp, Stamp)>| -> Option<Vec<f64>> {
-            Some(blocks(&finished, window?))
+        let stretches = |finished: Vec<Stamp>, windows: &[(Stamp, Stamp)]| match windows {
+            [] => None,
+            [window] => Some(blocks(&finished, *window, BLOCKS)),
+            turns => Some(
+                turns
+                    .iter()
+                    .flat_map(|turn| blocks(&finished, *turn, 1))
+                    .collect(),
+            ),
         };
         let compared = whole
-            .and_then(|sample| stretches(sample.finished().collect(), self.before))
+            .and_then(|sample| stretches(sample.finished().collect(), &self.before))
             .zip(stretches(
                 self.traced.iter().map(|frame| frame.finished).collect(),
-                self.after,
+                after,
             ))
             .and_then(|(before, after)| of_rates([&before, &after], CONFIDENCE));
         // Stretches that are all alike have no spread, and an interval without width would promise what nobody knows.
@@ -227,20 +243,17 @@ impl Sides<'_> {
     }
 }
 
-/// Frames per second in each of ten stretches of a window.
-fn blocks(finished: &[Stamp], (from, to): (Stamp, Stamp)) -> Vec<f64> {
-    let length = ((to - from).0 as f64 / BLOCKS as f64).max(1.0);
-    let mut counts = [0.0; BLOCKS];
-    for at in finished {
-        let place = ((*at - from).0 as f64 / length) as i64;
-        if let Some(count) = usize::try_from(place)
-            .ok()
-            .and_then(|place| counts.get_mut(place))
-        {
+/// Frames per second in each of so many stretches of a window.
+fn blocks(finished: &[Stamp], (from, to): (Stamp, Stamp), stretches: usize) -> Vec<f64> {
+    let length = ((to - from).0 as f64 / stretches as f64).max(1.0);
+    let mut counts = vec![0.0; stretches];
+    for at in finished.iter().filter(|at| **at >= from) {
+        let place = ((*at - from).0 as f64 / length) as usize;
+        if let Some(count) = counts.get_mut(place) {
             *count += 1e9 / length;
         }
     }
-    counts.to_vec()
+    counts
 }
 
 fn quantile(figure: &'static str, quantile: Quantile, untraced: &[i64], traced: &[i64]) -> ObservedFigure {

@@ -6,41 +6,51 @@
 
 use super::binomial::exceeds_share;
 use super::findings::{LATE_SHARE, SHORT_SHARE, drops_matter, line_at_end};
-use super::interference::Phases;
+use super::interference::{Cell, Phases};
 use super::limit::{Failures, InPhase, Limit, Lost, PhasesLimit};
 use super::stats::six_decimals;
 use super::summary::FrameCounts;
 use super::summary::{PhaseSummary, PhaseTenant};
-use crate::record::{EndReason, Phase, PhaseSpec};
+use crate::record::{EndReason, Phase, PhaseRecord, PhaseSpec};
 use crate::scenario::{Arrival, ClockKind, Scenario, Tenant};
 
-/// All phases, in the order in which they ran.
+/// All phases, in the order in which they ran; the turns of a cell are one.
 pub(super) fn summarize(scenario: &Scenario, phases: &Phases) -> Vec<PhaseSummary> {
-    let one = |spec: &PhaseSpec| {
+    let own = format!("{:?}", scenario.sharing);
+    let one = |cell: &Cell| {
+        let spec = &cell.spec;
         let tenants: Vec<PhaseTenant> = spec
             .members
             .iter()
             .filter_map(|&member| {
                 let tenant = scenario.tenants.get(usize::from(member))?;
-                Some(tenant_of(scenario, spec, tenant, member, phases))
+                Some(tenant_of(scenario, cell, tenant, member, phases))
             })
             .collect();
+        let is_alone = cell.is_of_turns() && spec.members.len() == 1 && spec.sharing == own;
+        let shared = cell
+            .phases
+            .iter()
+            .filter_map(|&phase| phases.shared_in(phase, &spec.members));
         PhaseSummary {
             label: label(spec, &tenants),
             kind: match spec.phase {
                 Phase::Together => "together",
                 Phase::Alone => "alone",
+                Phase::Other(_) if is_alone => "alone",
                 Phase::Overhead | Phase::Other(_) => "other",
             },
+            turns: cell.is_of_turns().then_some(cell.phases.len() as u64),
             sharing: (!spec.sharing.is_empty()).then(|| spec.sharing.clone()),
-            compared_s: phases
-                .shared(spec)
-                .map(|(from, to)| six_decimals((to - from).as_secs_f64())),
+            compared_s: shared
+                .map(|(from, to)| (to - from).as_secs_f64())
+                .reduce(|sum, seconds| sum + seconds)
+                .map(six_decimals),
             tenants,
-            phase: spec.phase,
+            phases: cell.phases.clone(),
         }
     };
-    phases.specs().iter().map(one).collect()
+    phases.cells().iter().map(one).collect()
 }
 
 fn label(spec: &PhaseSpec, tenants: &[PhaseTenant]) -> String {
@@ -54,50 +64,83 @@ fn label(spec: &PhaseSpec, tenants: &[PhaseTenant]) -> String {
     }
 }
 
-fn tenant_of(
-    scenario: &Scenario,
-    spec: &PhaseSpec,
-    tenant: &Tenant,
-    member: u16,
-    phases: &Phases,
-) -> PhaseTenant {
-    let part = phases.part(spec.phase, member);
-    let end = part.and_then(|part| part.end);
-    let frames = part.map_or_else(FrameCounts::default, |part| part.frames);
+fn tenant_of(scenario: &Scenario, cell: &Cell, tenant: &Tenant, member: u16, phases: &Phases) -> PhaseTenant {
+    let spec = &cell.spec;
     let swept = spec.rate.filter(|rate| rate.tenant == member);
     let closed = match swept {
         Some(rate) => rate.hz.is_none(),
         None => matches!(tenant.arrival, Arrival::Closed),
     };
     let punctual = closed || scenario.clock == ClockKind::Virtual;
-    let late_releases = part.filter(|_| !punctual).map(|part| part.late);
-    let reason = end.map(|end| end.reason);
-    let measured_s = end.map(|end| (end.measured_to - end.measured_from).as_secs_f64());
-    let others = spec.members.iter().filter(|&&other| other != member);
-    let longest = others
-        .filter_map(|&other| phases.part(spec.phase, other)?.end)
-        .map(|end| (end.measured_to - end.measured_from).as_secs_f64())
-        .fold(0.0, f64::max);
-    let ended_early = measured_s.is_some_and(|seconds| seconds < longest * SHORT_SHARE);
-    let lost = frames.dropped + frames.missed + frames.failed + frames.failed_in_warmup + frames.unfinished;
-    PhaseTenant {
+    let mut found = PhaseTenant {
         tenant: tenant.name.clone(),
-        measured_s: measured_s.map(six_decimals),
-        ended: reason.map(|reason| match reason {
-            EndReason::Duration => "duration",
-            EndReason::Count => "frames",
-            EndReason::EndOfSource => "end-of-source",
-            EndReason::Interrupted => "interrupted",
-            EndReason::Failed => "failed",
-        }),
-        frames,
-        late_releases,
+        measured_s: None,
+        ended: None,
+        frames: FrameCounts::default(),
+        late_releases: None,
         compared: phases
-            .sample(spec.phase, member)
+            .sample_of(cell, member)
             .map_or(0, |sample| sample.distribution.count()),
-        notable: lost > 0 || ended_early || late_releases.is_some_and(|late| too_late(late, frames.offered)),
-        reason: reason.filter(|_| ended_early),
+        notable: false,
+        waiting: 0,
+        reason: None,
+    };
+    let mut ended: Option<EndReason> = None;
+    let seconds = |end: PhaseRecord| (end.measured_to - end.measured_from).as_secs_f64();
+    for &phase in &cell.phases {
+        let Some(part) = phases.part(phase, member) else {
+            continue;
+        };
+        found.frames.add(&part.frames);
+        if !punctual {
+            found.late_releases = Some(found.late_releases.unwrap_or(0) + part.late);
+        }
+        if line_at_end(&part.frames, tenant.depth) {
+            found.waiting += part.frames.unfinished + part.frames.overdue;
+        }
+        let Some(end) = part.end else { continue };
+        found.measured_s = Some(found.measured_s.unwrap_or(0.0) + seconds(end));
+        ended = Some(
+            ended
+                .filter(|reason| *reason != EndReason::Duration)
+                .unwrap_or(end.reason),
+        );
+        let others = spec.members.iter().filter(|&&other| other != member);
+        let longest = others
+            .filter_map(|&other| phases.part(phase, other)?.end)
+            .map(seconds)
+            .fold(0.0, f64::max);
+        if seconds(end) < longest * SHORT_SHARE {
+            found.reason.get_or_insert(end.reason);
+        }
     }
+    let FrameCounts {
+        dropped,
+        missed,
+        failed,
+        failed_in_warmup,
+        unfinished,
+        offered,
+        ..
+    } = found.frames;
+    // Of every turn the end may cut off what is in flight.
+    let cut_off = if cell.is_of_turns() {
+        found.waiting
+    } else {
+        unfinished
+    };
+    let is_late = found.late_releases.is_some_and(|late| too_late(late, offered));
+    found.notable =
+        dropped + missed + failed + failed_in_warmup + cut_off > 0 || found.reason.is_some() || is_late;
+    found.measured_s = found.measured_s.map(six_decimals);
+    found.ended = ended.map(|reason| match reason {
+        EndReason::Duration => "duration",
+        EndReason::Count => "frames",
+        EndReason::EndOfSource => "end-of-source",
+        EndReason::Interrupted => "interrupted",
+        EndReason::Failed => "failed",
+    });
+    found
 }
 
 fn too_late(late: u64, offered: u64) -> bool {
@@ -123,10 +166,10 @@ pub(super) fn limits(
         let other: Vec<(&PhaseSummary, &PhaseTenant)> = parts
             .iter()
             .copied()
-            .filter(|(phase, _)| phase.phase != Phase::Together)
+            .filter(|(phase, _)| !phase.is_measurement())
             .collect();
         let of_tenant = [
-            overloaded(tenant, &other),
+            overloaded(&other),
             failed(&other, |phase| cause(phase, number)),
             late(&other),
             ended_early(&parts),
@@ -139,7 +182,7 @@ pub(super) fn limits(
     found
 }
 
-fn overloaded(tenant: &Tenant, parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<PhasesLimit> {
+fn overloaded(parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<PhasesLimit> {
     let phases = where_it_is(parts, |part| {
         let frames = &part.frames;
         if drops_matter(frames) {
@@ -148,7 +191,7 @@ fn overloaded(tenant: &Tenant, parts: &[(&PhaseSummary, &PhaseTenant)]) -> Optio
                 offered: frames.offered,
             });
         }
-        line_at_end(frames, tenant.depth).then(|| Lost::Waiting(frames.unfinished + frames.overdue))
+        (part.waiting > 0).then_some(Lost::Waiting(part.waiting))
     })?;
     Some(PhasesLimit::Overload(phases))
 }
@@ -167,7 +210,8 @@ fn failed(
             }),
         }
     })?;
-    let cause = parts.iter().find_map(|(phase, _)| cause(phase.phase));
+    let phases_of = parts.iter().flat_map(|(phase, _)| &phase.phases);
+    let cause = phases_of.copied().find_map(cause);
     Some(PhasesLimit::Failed { phases, cause })
 }
 
@@ -181,7 +225,7 @@ fn late(parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<PhasesLimit> {
 
 /// In the measurement itself, an ended source or a failed tenant is reported elsewhere.
 fn ended_early(parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<PhasesLimit> {
-    let said = |phase: &PhaseSummary, reason| phase.phase == Phase::Together && reason != EndReason::Count;
+    let said = |phase: &PhaseSummary, reason| phase.is_measurement() && reason != EndReason::Count;
     let early: Vec<(&PhaseSummary, &PhaseTenant)> = parts
         .iter()
         .copied()
@@ -206,7 +250,7 @@ fn where_it_is<T>(
         .iter()
         .filter_map(|(phase, part)| {
             Some(InPhase {
-                phase: phase.label.clone(),
+                phase: phase.in_words(),
                 what: what(part)?,
             })
         })

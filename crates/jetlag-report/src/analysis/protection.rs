@@ -1,7 +1,7 @@
 //! Checks whether a sharing mode that promises to protect a tenant did so: `Priority` for the tenant with the highest
 //! priority, `Partition` for every tenant.
 //!
-//! A pure rule over slowdowns; `stats` computes these.
+//! A pure rule over slowdowns; `interference` computes these.
 
 use super::limit::{Limit, Promise, ServingLimit};
 use super::quantile::Quantile;
@@ -65,15 +65,14 @@ mod tests {
     /// Low end, value, high end.
     fn slowdown(p50: [f64; 3], p99: Option<[f64; 3]>) -> Slowdown {
         Slowdown {
-            needs: Default::default(),
             p50: Some(p50[1]),
             p99: p99.map(|p99| p99[1]),
             ci95: SlowdownIntervals {
                 p50: Some([p50[0], p50[2]]),
+                p90: None,
                 p99: p99.map(|p99| [p99[0], p99[2]]),
             },
-            alone_count: 1000,
-            of_frames: None,
+            ..Slowdown::default()
         }
     }
 

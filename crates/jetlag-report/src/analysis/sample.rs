@@ -7,6 +7,9 @@ use super::timeline::Placed;
 use super::waiting::{Line, Waiting};
 use crate::units::{Nanos, Stamp};
 
+/// More than any two frames that are neighbours are apart.
+const APART: u64 = 1 << 32;
+
 /// A tenant's response times in one phase: the complete distribution, and the values in order of time.
 pub(super) struct Sample {
     pub(super) distribution: Distribution,
@@ -32,6 +35,29 @@ impl Sample {
             placed,
             line,
         }
+    }
+
+    /// The frames that are kept in order, with their places in their phase.
+    pub(super) fn placed(&self) -> &[Placed] {
+        &self.placed
+    }
+
+    /// Adds the frames of another phase that are kept in order, after its own. Only [`Sample::all`] makes figures of them.
+    pub(super) fn append(&mut self, later: &Sample) {
+        // Frames of two phases are no neighbours, whatever their numbers.
+        let after = self
+            .placed
+            .last()
+            .map_or(0, |last| last.sequence.saturating_add(APART));
+        self.placed.extend(later.placed.iter().map(|frame| Placed {
+            sequence: after.saturating_add(frame.sequence),
+            ..*frame
+        }));
+    }
+
+    /// The sample of all frames that are kept in order.
+    pub(super) fn all(&self) -> Sample {
+        self.within(Stamp(i64::MIN), Stamp(i64::MAX))
     }
 
     /// When each frame that is kept in order was done.

@@ -2,9 +2,8 @@
 
 use super::dependence::Dependence;
 use super::quantile::Quantile;
-use super::sample::Sample;
 use super::series::{Distribution, Estimate};
-use super::summary::{Intervals, Lack, Lacks, Slowdown, SlowdownIntervals, SlowdownNeeds, Stats};
+use super::summary::{Intervals, Lack, Lacks, Stats};
 use crate::units::Nanos;
 
 /// All statistics of one series; its autocorrelation decides how wide the intervals must be, and which quantiles it
@@ -47,41 +46,6 @@ pub(super) fn stats(distribution: &Distribution, dependence: &Dependence) -> Sta
             p99_9: p99_9.err(),
         },
     }
-}
-
-/// The ratio together ÷ alone. The interval of each ratio divides bounds of 97.5 % each, so that it holds the true
-/// ratio with at least 95 % confidence, whatever the distributions are (Bonferroni).
-pub(super) fn slowdown(together: &Sample, alone: &Sample) -> Slowdown {
-    const EACH: f64 = 0.975;
-    let quantiles = [Quantile::P50, Quantile::P99];
-    let of = |sample: &Sample| {
-        sample
-            .distribution
-            .quantiles(quantiles, EACH, &sample.dependence())
-    };
-    let ([p50, p99], [alone_p50, alone_p99]) = (of(together), of(alone));
-    Slowdown {
-        p50: ratio(p50, alone_p50),
-        p99: ratio(p99, alone_p99),
-        ci95: SlowdownIntervals {
-            p50: ratio_interval(p50, alone_p50),
-            p99: ratio_interval(p99, alone_p99),
-        },
-        needs: SlowdownNeeds {
-            p50: needs(p50).max(needs(alone_p50)),
-            p99: needs(p99).max(needs(alone_p99)),
-        },
-        alone_count: alone.distribution.count(),
-        of_frames: quotient(median_ms(together), median_ms(alone)),
-    }
-}
-
-/// The median of at least 30 frames, whatever it says of others.
-fn median_ms(sample: &Sample) -> Option<f64> {
-    const FEWEST: u64 = 30;
-    let count = sample.distribution.count();
-    let median = sample.distribution.at_rank(Quantile::P50.rank(count));
-    (count >= FEWEST).then_some(median)?.map(Nanos::as_millis_f64)
 }
 
 /// Interquartile range in milliseconds.
@@ -127,26 +91,6 @@ fn interval(found: Found) -> Option<[f64; 2]> {
         .map(|e| [e.low.as_millis_f64(), e.high.as_millis_f64()])
 }
 
-fn needs(found: Found) -> Option<u64> {
-    match found.err()? {
-        Lack::Frames(frames) => Some(frames),
-        Lack::Wanders => Some(u64::MAX),
-    }
-}
-
-fn over(a: Nanos, b: Nanos) -> Option<f64> {
-    (b.0 > 0).then(|| six_decimals(a.0 as f64 / b.0 as f64))
-}
-
-fn ratio(together: Found, alone: Found) -> Option<f64> {
-    over(together.ok()?.value, alone.ok()?.value)
-}
-
-fn ratio_interval(together: Found, alone: Found) -> Option<[f64; 2]> {
-    let (together, alone) = (together.ok()?, alone.ok()?);
-    Some([over(together.low, alone.high)?, over(together.high, alone.low)?])
-}
-
 #[cfg(test)]
 mod tests {
     use rand_distr::{Distribution, StandardNormal};
@@ -155,9 +99,6 @@ mod tests {
 
     use super::*;
     use crate::analysis::series::Series;
-    use crate::analysis::timeline::Placed;
-    use crate::analysis::waiting::Line;
-    use crate::units::Stamp;
 
     /// Response times around 10 ms whose logarithm is autoregressive of the first order, φ = 0 being independent.
     fn responses(phi: f64, n: usize, seed: u64) -> Vec<i64> {
@@ -226,27 +167,5 @@ mod tests {
             (quotient(Some(3.0), Some(0.0)), quotient(None, Some(2.0))),
             (None, None)
         );
-        assert_eq!(
-            (over(Nanos(3), Nanos(2)), over(Nanos(3), Nanos(0))),
-            (Some(1.5), None)
-        );
-    }
-
-    #[test]
-    fn a_ratio_of_these_frames_is_known_where_one_of_others_is_not() {
-        let sample = |n: usize| {
-            let in_order = responses(0.999, n, 1);
-            let mut series = Series::default();
-            in_order.iter().for_each(|&ns| series.push(Nanos(ns), true));
-            let placed = in_order.iter().zip(0..).map(|(&took, sequence)| Placed {
-                sequence,
-                released: Stamp(sequence as i64 * 100_000_000),
-                took,
-            });
-            Sample::new(series.finish(), placed, Line::default())
-        };
-        let many = slowdown(&sample(200), &sample(200));
-        assert_eq!(many.of_frames, Some(1.0));
-        assert_eq!(slowdown(&sample(29), &sample(200)).of_frames, None);
     }
 }

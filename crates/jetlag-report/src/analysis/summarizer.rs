@@ -172,9 +172,25 @@ impl Summarizer {
             })
             .unzip();
         self.phases.settle(samples);
-        for (Measured { summary, facts, .. }, number) in tenants.iter_mut().zip(0..) {
+        for (
+            Measured {
+                summary,
+                facts,
+                drawn,
+                ..
+            },
+            number,
+        ) in tenants.iter_mut().zip(0..)
+        {
             summary.slowdown = self.phases.slowdown(number);
-            facts.lost_elsewhere = facts.lost_elsewhere.saturating_add(self.phases.lost(number));
+            let measured = self.phases.sample(Phase::Together, number);
+            if let Some(alone) = self.phases.alone(number) {
+                facts.alone = alone.distribution.count();
+                if let Some(together) = measured {
+                    drawn.beside(&together.distribution, &alone.distribution);
+                }
+            }
+            facts.lost_elsewhere = self.phases.lost(number);
             let failures = &self.failures;
             facts.cause = failures.cause(Phase::Together, number, &summary.name, facts.together.as_ref());
         }

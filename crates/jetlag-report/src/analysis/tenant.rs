@@ -37,17 +37,14 @@ pub(super) struct Gathered {
     /// Sets of sensors that stayed incomplete.
     incomplete: u64,
     stages: [Series; 9],
-    alone: Series,
     late_releases: u64,
     first_released: Option<Stamp>,
     last_stamp: Option<Stamp>,
     together: Option<PhaseRecord>,
-    lost_elsewhere: u64,
     nodes: Vec<NodeRecord>,
     outputs: Vec<OutputSummary>,
     /// Response, service, lateness, the stages, submission, age, size and index of the input, skew and camera, in this order.
     timeline: Timeline<TIMED>,
-    alone_timeline: Timeline<1>,
     misses: Misses,
     waterfall: waterfall::WaterfallSeries,
     submission: submission::SubmissionSeries,
@@ -59,8 +56,6 @@ pub(super) struct Gathered {
 pub(super) struct Samples {
     /// The measurement, in which all tenants run.
     pub(super) together: Sample,
-    /// The baseline, in which it runs alone.
-    pub(super) alone: Sample,
     /// The host's time to submit each frame of the measurement, in order.
     pub(super) submission: Vec<i64>,
 }
@@ -141,25 +136,15 @@ impl Gathered {
         }
         match frame.phase {
             Phase::Together => self.together(frame, late_after, exact),
-            Phase::Alone if frame.outcome == Outcome::Completed => {
-                self.alone.push(frame.response(), exact);
-                let response = || [Some(frame.response().0)];
-                self.alone_timeline.push(frame.sequence, frame.released, response);
-                1
-            }
             Phase::Alone | Phase::Overhead | Phase::Other(_) => 0,
         }
     }
 
     /// Adds the end of a phase.
     pub(super) fn phase(&mut self, phase: &PhaseRecord) {
-        match phase.phase {
-            Phase::Together => {
-                self.frames.lost_records = self.frames.lost_records.saturating_add(phase.lost_records);
-                self.together = Some(*phase);
-            }
-            Phase::Alone => self.lost_elsewhere = self.lost_elsewhere.saturating_add(phase.lost_records),
-            Phase::Overhead | Phase::Other(_) => {}
+        if phase.phase == Phase::Together {
+            self.frames.lost_records = self.frames.lost_records.saturating_add(phase.lost_records);
+            self.together = Some(*phase);
         }
     }
 
@@ -239,7 +224,6 @@ impl Gathered {
         let measured = self.measured();
         let time_share = time_share(&self.response, &self.service, &self.stages);
         self.timeline.sort();
-        self.alone_timeline.sort();
         let in_order = |kind| self.timeline.values(kind);
         let service = self.service.finish();
         let service_dependence = service.dependence(&in_order(SERVICE));
@@ -250,7 +234,8 @@ impl Gathered {
             seen: self.first_released.zip(self.last_stamp),
             measured,
             in_warmup: self.in_warmup,
-            lost_elsewhere: self.lost_elsewhere,
+            // Known once the phases are.
+            lost_elsewhere: 0,
             used: Used {
                 compute: self.stages[Stage::Compute as usize].sum(),
                 around: [Stage::Decode, Stage::Preprocess, Stage::Postprocess]
@@ -260,21 +245,20 @@ impl Gathered {
             },
             // The mean depends on the tail as well: bursts of rare long frames count.
             service_worth: service_dependence.worth(Quantile::P99, service.count()),
-            alone: self.alone.count(),
+            alone: 0,
             // Known below.
             waits: false,
             cause: None,
         };
         let line = Line::of(scenario);
         let together = Sample::new(self.response.finish(), self.timeline.placed(RESPONSE), line);
-        let alone = Sample::new(self.alone.finish(), self.alone_timeline.placed(0), line);
         let (response, responses) = (&together.distribution, &together.in_order);
         let fed: Vec<Fed> = self.timeline.rows().filter_map(fed).collect();
         let input_effect = input_effect::of(&fed, &scenario.source);
         let sizes = input_effect
             .as_ref()
             .and_then(|effect| input_effect::drawn(&fed, effect));
-        let drawn = plot::drawn(self.slices, response, &alone.distribution, sizes);
+        let drawn = plot::drawn(self.slices, response, sizes);
         let dependence = together.dependence();
         facts.waits = dependence.waits();
         let response_ms = stats(response, &dependence);
@@ -342,7 +326,7 @@ impl Gathered {
             stages_ms,
             jitter_ms: response_ms.jitter(),
             cv: quotient(response.sd(), response.mean()),
-            // Computed once it is known in which time all tenants ran.
+            // Computed once the phases are known.
             slowdown: None,
             energy_mj_per_frame: None,
             iqr_ms: interquartile_range(response, &dependence),
@@ -380,7 +364,6 @@ impl Gathered {
         };
         let samples = Samples {
             together,
-            alone,
             submission: self.timeline.values(SUBMISSION),
         };
         let measured = Measured {

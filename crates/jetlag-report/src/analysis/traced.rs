@@ -205,6 +205,7 @@ mod tests {
             members: vec![0],
             rate: None,
             traced,
+            round: None,
         };
         traced.spec(&spec(1, false));
         traced.spec(&spec(2, true));

@@ -1,12 +1,13 @@
 //! How tenants slow each other down: the slowdown matrix as a heat map, overlap, load on one resource, inputs and
 //! idle gaps.
 
-use super::view::{self, Block, Section, Table, cell, tenant_cell, words};
+use super::charts::rounds;
+use super::view::{self, Block, Chart, Key, Section, Table, cell, tenant_cell, words};
 use crate::analysis::summary::duty::Clock;
 use crate::analysis::summary::interference::{Cell, Effect, Overlap, Sensitivity, Way};
 use crate::analysis::summary::{Slowdown, Summary};
 use crate::digits::{Digits, range};
-use crate::text::interference::{or_nothing, withheld};
+use crate::text::interference::{or_nothing, remarks, withheld};
 use crate::text::number::{TimeUnit, or_unknown, percent, short, short_beside};
 
 /// The slowdown from which a cell has the warmest colour.
@@ -23,6 +24,7 @@ pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
                 map(summary, way, "median", |slowdown| {
                     (slowdown.p50, slowdown.ci95.p50)
                 }),
+                map(summary, way, "p90", |slowdown| (slowdown.p90, slowdown.ci95.p90)),
                 map(summary, way, "p99", |slowdown| (slowdown.p99, slowdown.ci95.p99)),
             ]
         })
@@ -31,6 +33,28 @@ pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
     if blocks.is_empty() {
         blocks.extend(together(summary).map(Block::Table));
     }
+    let tenants = summary.tenants.iter().enumerate();
+    let found =
+        tenants.filter_map(|(number, tenant)| Some((number, &tenant.name, tenant.slowdown.as_ref()?)));
+    let charts: Vec<Chart> = found
+        .clone()
+        .filter_map(|(number, name, found)| by_round(number, name, found))
+        .collect();
+    if !charts.is_empty() {
+        blocks.push(Block::Charts(charts));
+    }
+    let of_cells = summary.interference.matrix.iter().flat_map(|way| &way.cells);
+    let of_cells = of_cells.filter_map(|cell| {
+        Some((
+            format!("{} with {}", cell.tenant, cell.with.join(", ")),
+            cell.slowdown.as_ref()?,
+        ))
+    });
+    let said = match summary.interference.matrix.is_empty() {
+        true => remarks(found.map(|(_, name, slowdown)| (name.clone(), slowdown))),
+        false => remarks(of_cells),
+    };
+    blocks.extend(said.iter().map(|said| Block::Text(words(said))));
     blocks.extend(overlap(summary).map(Block::Table));
     let reasons = withheld(&summary.interference.overlap);
     blocks.extend(reasons.iter().map(|reason| Block::Text(words(reason))));
@@ -38,13 +62,27 @@ pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {
         id: format!("{prefix}-slowdown"),
         title: "Slowdown".into(),
         note:
-            "Response time with others ÷ response time alone, with 95 % interval. Warmer colours are slower."
+            "Response time with others ÷ response time alone, with 95 % interval. The two took turns, so that what the machine did \
+             meanwhile is in both. Warmer colours are slower."
                 .to_owned(),
         blocks,
     })
 }
 
 type Pick = fn(&Slowdown) -> (Option<f64>, Option<[f64; 2]>);
+
+/// Each round of a tenant's slowdown among all.
+fn by_round(number: usize, name: &str, slowdown: &Slowdown) -> Option<Chart> {
+    let mut keys = vec![Key::new(number, format!("{} rounds", slowdown.rounds))];
+    if slowdown.p50.is_some() {
+        keys.push(Key::new("other", "of all rounds, with 95 % interval"));
+    }
+    Some(Chart {
+        title: format!("{name} with all others, median, by round"),
+        keys,
+        svg: rounds::chart(number, name, slowdown)?.svg,
+    })
+}
 
 /// One row per tenant, one column for each co-runner.
 fn map(summary: &Summary, way: &Way, statistic: &str, pick: Pick) -> Table {
@@ -97,7 +135,7 @@ fn map(summary: &Summary, way: &Way, statistic: &str, pick: Pick) -> Table {
 
 /// If no pairs were measured: each tenant with all others.
 fn together(summary: &Summary) -> Option<Table> {
-    let mut table = Table::new("With all others", &["tenant", "median", "p99", "#frames alone"]);
+    let mut table = Table::new("With all others", &["tenant", "median", "p90", "p99", "#rounds"]);
     for (number, tenant) in summary.tenants.iter().enumerate() {
         let Some(slowdown) = &tenant.slowdown else {
             continue;
@@ -105,8 +143,9 @@ fn together(summary: &Summary) -> Option<Table> {
         table.row(vec![
             tenant_cell(&tenant.name, number),
             heat(slowdown.p50, slowdown.ci95.p50),
+            heat(slowdown.p90, slowdown.ci95.p90),
             heat(slowdown.p99, slowdown.ci95.p99),
-            cell(slowdown.alone_count.to_string()),
+            cell(slowdown.rounds.to_string()),
         ]);
     }
     (!table.rows.is_empty()).then_some(table)
@@ -188,7 +227,7 @@ pub(super) fn sensitivity(summary: &Summary, prefix: &str) -> Option<Section> {
     (!all.is_empty()).then(|| Section {
         id: format!("{prefix}-sensitivity"),
         title: "Sensitivity".into(),
-        note: "Slowdown under a load on one resource, level by level, relative to the phase alone. Each figure has its own 95 % \
+        note: "Slowdown under a load on one resource, level by level, relative to the turns alone. Each figure has its own 95 % \
                interval. A load on one resource also uses a little of the others."
             .to_owned(),
         blocks: tables.collect(),
@@ -267,7 +306,7 @@ pub(super) fn inputs(summary: &Summary, prefix: &str) -> Option<Section> {
         title: "Inputs".into(),
         note: "Change of the response time with the second input (→) of the tenant, and of its co-runner, each averaged over both \
                inputs of the other; the interaction is the additional change with both. Each has a 95 % interval; bold effects \
-               are significant, all effects tested together. The phases ran one after another."
+               are significant, all effects tested together. The pairs ran in turns."
             .to_owned(),
         blocks: vec![Block::Table(table)],
     })
@@ -333,9 +372,10 @@ pub(super) fn phases(summary: &Summary, prefix: &str) -> Option<Section> {
         return None;
     }
     let mut table = Table::new(
-        "Frames released in the measured time of each phase",
+        "Frames released in the measured time of each phase, or of all its turns",
         &[
             "phase",
+            "#turns",
             "tenant",
             "#offered",
             "#completed",
@@ -355,6 +395,7 @@ pub(super) fn phases(summary: &Summary, prefix: &str) -> Option<Section> {
                 .position(|tenant| tenant.name == part.tenant);
             table.row(vec![
                 cell(&phase.label).note(phase.sharing.clone().unwrap_or_default()),
+                cell(phase.turns.map_or(String::new(), |turns| turns.to_string())),
                 tenant_cell(&part.tenant, number.unwrap_or_default()),
                 cell(frames.offered.to_string()),
                 cell(frames.completed.to_string()),

@@ -66,45 +66,89 @@ fn way_of(way: &Way, style: &Style) -> String {
                 _ => dim(UNKNOWN),
             }
         };
-        let interval = |pick: fn(&Slowdown) -> Bounds| move |cell: &Cell| dim(bounds(cell, pick));
-        grid.row(row(
-            (cut(tenant, style), Ink::Bold),
-            plain("p50"),
-            &figure(|s| (s.p50, s.ci95.p50)),
-        ));
-        grid.row(row(
-            plain(""),
-            plain(""),
-            &interval(|s| (s.ci95.p50, s.needs.p50)),
-        ));
-        grid.row(row(plain(""), plain("p99"), &figure(|s| (s.p99, s.ci95.p99))));
-        grid.row(row(
-            plain(""),
-            plain(""),
-            &interval(|s| (s.ci95.p99, s.needs.p99)),
-        ));
-        grid.row(row(plain(""), dim("frames/alone"), &|cell| {
-            let alone = cell.slowdown.as_ref().map(|s| s.alone_count);
-            dim(format!("{}/{}", cell.count, or_unknown(alone, |n| n.to_string())))
+        let interval = |pick: fn(&Slowdown) -> Shown| {
+            move |cell: &Cell| match &cell.slowdown {
+                None => dim("no frame"),
+                Some(slowdown) => dim(pick(slowdown).1.map_or(String::new(), range)),
+            }
+        };
+        let quantiles: [(&str, fn(&Slowdown) -> Shown); 3] = [
+            ("p50", |s| (s.p50, s.ci95.p50)),
+            ("p90", |s| (s.p90, s.ci95.p90)),
+            ("p99", |s| (s.p99, s.ci95.p99)),
+        ];
+        let mut name = (cut(tenant, style), Ink::Bold);
+        for (label, pick) in quantiles {
+            let name = std::mem::replace(&mut name, plain(""));
+            grid.row(row(name, plain(label), &figure(pick)));
+            grid.row(row(plain(""), plain(""), &interval(pick)));
+        }
+        grid.row(row(plain(""), dim("rounds"), &|cell| {
+            let rounds = cell.slowdown.as_ref().map(|s| s.rounds.to_string());
+            dim(or_unknown(rounds, |rounds| rounds))
         }));
     }
-    grid.render(style)
+    let found = way
+        .cells
+        .iter()
+        .filter_map(|cell| Some((cell_name(cell), cell.slowdown.as_ref()?)));
+    grid.render(style) + &sentences(&remarks(found), style)
+}
+
+/// `camera with lidar`.
+fn cell_name(cell: &Cell) -> String {
+    format!("{} with {}", cell.tenant, cell.with.join(", "))
 }
 
 /// A figure and its interval.
 type Shown = (Option<f64>, Option<[f64; 2]>);
-/// An interval, and the number of frames that it needs if it is missing.
-type Bounds = (Option<[f64; 2]>, Option<u64>);
+/// What is to be said of slowdowns, each by the name of whose it is: what is withheld and why, and what is left out.
+pub(crate) fn remarks<'a>(found: impl Iterator<Item = (String, &'a Slowdown)>) -> Vec<String> {
+    let said = found.flat_map(|(name, slowdown)| {
+        let left_out = (slowdown.left_out_share > 0.0).then(|| {
+            format!(
+                "the first {} of each turn differs from the rest and is left out",
+                percent(slowdown.left_out_share)
+            )
+        });
+        let withheld = slowdown
+            .withheld
+            .as_ref()
+            .map(|withheld| withheld.message.clone());
+        [withheld, left_out]
+            .into_iter()
+            .flatten()
+            .map(move |why| (name.clone(), why))
+    });
+    grouped(said)
+}
 
-/// The interval as text, or what it needs.
-fn bounds(cell: &Cell, pick: fn(&Slowdown) -> Bounds) -> String {
-    let Some(slowdown) = &cell.slowdown else {
-        return "no frame".to_owned();
-    };
-    match pick(slowdown) {
-        (Some(bounds), _) => range(bounds),
-        (None, needs) => super::frames_needed(needs),
+/// A sentence for each thing that is said, with all that it is said of.
+fn grouped(said: impl Iterator<Item = (String, String)>) -> Vec<String> {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    for (of, reason) in said {
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, all)) => all.push(of),
+            None => reasons.push((reason, vec![of])),
+        }
     }
+    let sentences = reasons.into_iter();
+    sentences
+        .map(|(reason, of)| format!("{}: {reason}", of.join(", ")))
+        .collect()
+}
+
+/// Sentences below a table.
+pub(super) fn sentences(all: &[String], style: &Style) -> String {
+    let mut text = String::new();
+    for sentence in all {
+        let lines = wrapped(sentence, usize::from(style.width).saturating_sub(4));
+        for (number, line) in lines.iter().enumerate() {
+            let indent = if number == 0 { "  " } else { "    " };
+            text += &format!("{indent}{}\n", Ink::Dim.paint(line, style));
+        }
+    }
+    text
 }
 
 /// How much slower a frame runs while each co-runner is in service; empty if one tenant ran by itself.
@@ -142,17 +186,7 @@ pub(super) fn overlap(summary: &Summary, style: &Style) -> String {
             dim(or_nothing(overlap.slowdown_ci95)),
         ]);
     }
-    let mut text = heading("OVERLAP", &note, style) + &grid.render(style);
-    for sentence in withheld(all) {
-        for (number, line) in wrapped(&sentence, usize::from(style.width).saturating_sub(4))
-            .iter()
-            .enumerate()
-        {
-            let indent = if number == 0 { "  " } else { "    " };
-            text += &format!("{indent}{}\n", Ink::Dim.paint(line, style));
-        }
-    }
-    text
+    heading("OVERLAP", &note, style) + &grid.render(style) + &sentences(&withheld(all), style)
 }
 
 /// An interval, which may have no upper end, as text; empty if there is none.
@@ -166,21 +200,11 @@ pub(crate) fn or_nothing(interval: Option<(f64, Option<f64>)>) -> String {
 
 /// Why there is no estimate: a sentence for each reason, with all pairs that it applies to.
 pub(crate) fn withheld(all: &[Overlap]) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for overlap in all {
-        let Some(withheld) = &overlap.withheld else {
-            continue;
-        };
+    let said = all.iter().filter_map(|overlap| {
         let pair = format!("{} with {}", overlap.tenant, overlap.with);
-        match reasons.iter_mut().find(|(reason, _)| *reason == withheld.message) {
-            Some((_, pairs)) => pairs.push(pair),
-            None => reasons.push((&withheld.message, vec![pair])),
-        }
-    }
-    reasons
-        .into_iter()
-        .map(|(reason, pairs)| format!("{}: {reason}", pairs.join(", ")))
-        .collect()
+        Some((pair, overlap.withheld.as_ref()?.message.clone()))
+    });
+    grouped(said)
 }
 
 /// The effects of inputs on a detector and on its co-runner; empty if inputs were not crossed.
@@ -239,8 +263,8 @@ pub(super) fn crossed(summary: &Summary, style: &Style) -> String {
     let any =
         |contrast: &Contrast| contrast.own.found || contrast.co_runner.found || contrast.interaction.found;
     let said = match contrasts.iter().any(any) {
-        true => "* significant, all effects tested together. Phases ran one after another.",
-        false => "No significant effect, all tested together. Phases ran one after another.",
+        true => "* significant, all effects tested together.",
+        false => "No significant effect, all tested together.",
     };
     heading("INPUTS", note, style) + &grid.render(style) + &format!("  {said}\n")
 }

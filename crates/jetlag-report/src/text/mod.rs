@@ -322,53 +322,46 @@ fn in_place_of_interval(lack: Option<Lack>, value: Option<f64>, count: u64, seco
     lack.map_or_else(String::new, |lack| lack.in_words(value.is_some(), count, seconds))
 }
 
-/// The text for a withheld slowdown; empty if nothing is known of it.
-fn frames_needed(needs: Option<u64>) -> String {
-    needs.map_or_else(String::new, |needs| format!("needs {needs}"))
-}
-
 fn slowdown(summary: &Summary, style: &Style) -> String {
     let mut grid = Grid::headed()
         .column("tenant", Align::Left)
         .column("p50", Align::Right)
         .column("", Align::Left)
+        .column("p90", Align::Right)
+        .column("", Align::Left)
         .column("p99", Align::Right)
         .column("", Align::Left)
-        .column("frames alone", Align::Right);
-    let mut any = false;
-    for tenant in &summary.tenants {
-        let Some(slowdown) = &tenant.slowdown else {
-            continue;
-        };
-        any = true;
-        let interval = |bounds: Option<[f64; 2]>, needs: Option<u64>| {
-            dim(match bounds {
-                Some(bounds) => range(bounds),
-                None => frames_needed(needs),
-            })
-        };
-        grid.row(vec![
-            (name_of(tenant, style), Ink::Bold),
-            plain(or_unknown(slowdown.p50, |x| {
-                format!("×{}", short_beside(x, slowdown.ci95.p50))
-            })),
-            interval(slowdown.ci95.p50, slowdown.needs.p50),
-            plain(or_unknown(slowdown.p99, |x| {
-                format!("×{}", short_beside(x, slowdown.ci95.p99))
-            })),
-            interval(slowdown.ci95.p99, slowdown.needs.p99),
-            plain(slowdown.alone_count.to_string()),
-        ]);
+        .column("rounds", Align::Right);
+    let found = || {
+        let tenants = summary.tenants.iter();
+        tenants.filter_map(|tenant| Some((tenant, tenant.slowdown.as_ref()?)))
+    };
+    for (tenant, slowdown) in found() {
+        let mut row = vec![(name_of(tenant, style), Ink::Bold)];
+        for (value, ci95) in [
+            (slowdown.p50, slowdown.ci95.p50),
+            (slowdown.p90, slowdown.ci95.p90),
+            (slowdown.p99, slowdown.ci95.p99),
+        ] {
+            row.push(plain(or_unknown(value, |x| {
+                format!("×{}", short_beside(x, ci95))
+            })));
+            row.push(dim(ci95.map_or(String::new(), range)));
+        }
+        row.push(plain(slowdown.rounds.to_string()));
+        grid.row(row);
     }
     // A matrix has these figures too.
-    if !any || !summary.interference.matrix.is_empty() {
+    if found().next().is_none() || !summary.interference.matrix.is_empty() {
         return String::new();
     }
+    let remarks = interference::remarks(found().map(|(tenant, slowdown)| (tenant.name.clone(), slowdown)));
     heading(
         "SLOWDOWN",
-        "response time together ÷ alone, with 95 % interval",
+        "response time together ÷ alone, in turns, with 95 % interval",
         style,
     ) + &grid.render(style)
+        + &interference::sentences(&remarks, style)
 }
 
 fn expectations(summary: &Summary, style: &Style) -> String {

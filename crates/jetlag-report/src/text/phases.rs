@@ -11,6 +11,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     let others = || summary.phases.iter().filter(|phase| phase.kind != "together");
     let mut grid = Grid::headed()
         .column("phase", Align::Left)
+        .optional("turns", Align::Right)
         .column("tenant", Align::Left)
         .column("offered", Align::Right)
         .column("dropped", Align::Right)
@@ -25,11 +26,13 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     };
     for phase in others() {
         let mut label = cut(&phase.label, style);
+        let mut turns = phase.turns.map_or(String::new(), |turns| turns.to_string());
         for part in phase.tenants.iter().filter(|part| part.notable) {
             any = true;
             let frames = &part.frames;
             grid.row(vec![
                 plain(std::mem::take(&mut label)),
+                plain(std::mem::take(&mut turns)),
                 (cut(&part.tenant, style), Ink::Bold),
                 plain(frames.offered.to_string()),
                 alarming(frames.dropped),

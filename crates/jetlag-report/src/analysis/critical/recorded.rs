@@ -32,6 +32,7 @@ impl Recorded {
                     members: vec![0, 1],
                     rate: None,
                     traced: true,
+                    round: None,
                 },
                 traces: vec![TraceRecord {
                     calls: true,

@@ -105,6 +105,6 @@ fn did_you_mean(nearest: Option<&str>) -> String {
 pub(super) fn metric_list() -> &'static str {
     "response, service, lateness and stages.STAGE, each with .mean .sd .min .p50 .p90 .p95 .p99 .p99_9 .max; \
      offered, completed, dropped, missed, failed, lost_records, detections; throughput, miss_rate, jitter, \
-     iqr, cv, worst_over_median, slowdown.p50, slowdown.p99; of the machine, without a tenant: power, energy, \
+     iqr, cv, worst_over_median, slowdown.p50, slowdown.p90, slowdown.p99; of the machine, without a tenant: power, energy, \
      temperature and clock (docs/scenarios.md)"
 }

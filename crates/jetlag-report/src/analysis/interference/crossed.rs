@@ -4,24 +4,20 @@
 //! Each input of a detector is a tenant of its own (`matrix: (inputs: …)`), and every pair across detectors is a
 //! phase. With inputs A and B, the first letter for the detector's own input and the second for its co-runner's, the
 //! contrasts of a measure are those that are published for pairs of detectors: own = ½((BA − AA) + (BB − AB)),
-//! co-runner = ½((AB − AA) + (BB − BA)), interaction = BB − BA − AB + AA. Their intervals combine those of the
-//! quantiles of the four phases by the method of variance estimates recovery (G. Y. Zou and A. Donner, *Statistics in
-//! Medicine* 27, 2008): the distance from the estimate to each end is the root of the summed squares of the terms'
-//! own distances, taken by the sign of each term. So they account for tails and for autocorrelation.
+//! co-runner = ½((AB − AA) + (BB − BA)), interaction = BB − BA − AB + AA. The four pairs run in turns, and the intervals are from what
+//! rounds differ by ([`Figure`]).
 //!
 //! A run has many effects, and of twenty 95 % intervals one excludes zero by chance. An effect counts as *found* if
 //! its interval at 1 − 0.05 ÷ (number of effects in the run) excludes zero.
 
+use std::collections::BTreeMap;
+
 use super::Phases;
+use super::figure::{FEWEST, Figure};
+use super::turns::Frame;
 use crate::analysis::quantile::Quantile;
-use crate::analysis::sample::Sample;
-use crate::analysis::series::Estimate;
 use crate::analysis::stats::six_decimals;
 use crate::analysis::summary::interference::{Contrast, Effect};
-use crate::record::{Phase, PhaseSpec};
-
-/// A measure's lower bound, estimate and upper bound in one phase.
-type Bounds = [f64; 3];
 
 /// Measures of which effects are computed, by their JSON names.
 const MEASURES: [&str; 3] = ["p50_ms", "p99_ms", "relative_spread"];
@@ -32,7 +28,8 @@ const EFFECTS: usize = 3;
 /// All contrasts of a run: each further input against the first, for every two detectors.
 pub(super) fn contrasts(names: &[&str], inputs: &[Vec<String>], phases: &Phases) -> Vec<Contrast> {
     let mut sharings: Vec<&str> = Vec::new();
-    for spec in phases.specs() {
+    for cell in phases.cells() {
+        let spec = &cell.spec;
         if !sharings.contains(&spec.sharing.as_str()) {
             sharings.push(&spec.sharing);
         }
@@ -52,8 +49,7 @@ pub(super) fn contrasts(names: &[&str], inputs: &[Vec<String>], phases: &Phases)
         for (which, own) in groups.iter().enumerate() {
             for (_, other) in groups.iter().enumerate().filter(|&(place, _)| place != which) {
                 let responses = |tenant: u16, beside: u16| {
-                    let phase = pair(phases.specs(), sharing, tenant, beside)?;
-                    phases.sample(phase, tenant)
+                    phases.turns(&[tenant.min(beside), tenant.max(beside)], sharing, tenant)
                 };
                 for (&a, &b) in own
                     .first()
@@ -73,7 +69,7 @@ pub(super) fn contrasts(names: &[&str], inputs: &[Vec<String>], phases: &Phases)
                             sharing,
                             tenant: [a, b],
                             with: [c, d],
-                            cells: [aa, ab, ba, bb],
+                            cells: in_common([aa, ab, ba, bb]),
                         });
                     }
                 }
@@ -88,20 +84,36 @@ struct Design<'a> {
     sharing: &'a str,
     tenant: [u16; 2],
     with: [u16; 2],
-    /// AA, AB, BA, BB.
-    cells: [&'a Sample; 4],
+    cells: Cells,
+}
+
+/// The response times of AA, AB, BA and BB by round, of rounds that all four have.
+type Cells = [Vec<Vec<i64>>; 4];
+
+fn in_common(cells: [&BTreeMap<u16, Vec<Frame>>; 4]) -> Cells {
+    let has = |round: &u16| {
+        cells
+            .iter()
+            .all(|cell| cell.get(round).is_some_and(|frames| !frames.is_empty()))
+    };
+    cells.map(|cell| {
+        let rounds = cell.iter().filter(|(round, _)| has(round));
+        rounds
+            .map(|(_, frames)| frames.iter().map(|frame| frame.took).collect())
+            .collect()
+    })
 }
 
 /// The contrasts of all designs; the significance level depends on their number.
 fn told(names: &[&str], designs: &[Design<'_>]) -> Vec<Contrast> {
     let of_each: Vec<Vec<Measured>> = designs
         .iter()
-        .map(|design| measured(design.cells, 0.95))
+        .map(|design| measured(&design.cells, 0.95))
         .collect();
     let strict = strict_confidence(of_each.iter().map(Vec::len).sum());
     let mut contrasts = Vec::new();
     for (design, all) in designs.iter().zip(of_each) {
-        let strict = measured(design.cells, strict);
+        let strict = measured(&design.cells, strict);
         let named = |tenants: [u16; 2]| tenants.map(|tenant| names[usize::from(tenant)].to_owned());
         for (measure, base, effects) in all {
             let strict = strict
@@ -137,67 +149,52 @@ fn strict_confidence(contrasts: usize) -> f64 {
     1.0 - 0.05 / (EFFECTS * contrasts).max(1) as f64
 }
 
-/// The phase in which just these two ran, at their own rates.
-fn pair(specs: &[PhaseSpec], sharing: &str, a: u16, b: u16) -> Option<Phase> {
-    let members = [a.min(b), a.max(b)];
-    let of_them =
-        |spec: &&PhaseSpec| spec.members == members && spec.sharing == sharing && spec.rate.is_none();
-    specs.iter().find(of_them).map(|spec| spec.phase)
-}
+/// The lower bound of an effect, the effect, and its upper bound.
+type Bounds = [f64; 3];
 
 /// One measure of a design: its name, its value with the first input of both, and its three effects.
 type Measured = (&'static str, f64, [Bounds; EFFECTS]);
 
-/// Every measure that is supported in all four phases.
-fn measured(cells: [&Sample; 4], confidence: f64) -> Vec<Measured> {
-    let bounds = cells.map(|cell| {
-        let dependence = cell.dependence();
-        let [p50, p99] = cell
-            .distribution
-            .quantiles([Quantile::P50, Quantile::P99], confidence, &dependence)
-            .map(|estimate| estimate.ok().map(in_ms));
-        [p50, p99, p50.zip(p99).and_then(|(p50, p99)| spread(p50, p99))]
+/// Every measure that the frames of all four pairs support.
+fn measured(cells: &Cells, confidence: f64) -> Vec<Measured> {
+    if cells.iter().any(|rounds| rounds.len() < FEWEST) {
+        return Vec::new();
+    }
+    let measures = cells.each_ref().map(|rounds| {
+        let count: usize = rounds.iter().map(Vec::len).sum();
+        let log = |quantile: Quantile| {
+            let supported = quantile.supported_by(count as u64);
+            supported
+                .then(|| Figure::log_quantile(rounds, quantile))
+                .flatten()
+        };
+        let (p50, p99) = (log(Quantile::P50), log(Quantile::P99));
+        let in_ms = |log: &Figure| Figure::sum(&[(1e-6, &log.exp())]);
+        let spread = p50.as_ref().zip(p99.as_ref());
+        // (p99 − p50) ÷ p50.
+        let spread = spread.map(|(p50, p99)| Figure::sum(&[(1.0, p99), (-1.0, p50)]).exp().less(1.0));
+        [p50.as_ref().map(in_ms), p99.as_ref().map(in_ms), spread]
     });
     let of_measure = |(place, &name): (usize, &&'static str)| {
-        let [aa, ab, ba, bb] = bounds.map(|of_cell| of_cell[place]);
+        let [aa, ab, ba, bb] = measures.each_ref().map(|of_cell| of_cell[place].as_ref());
         let cells = [aa?, ab?, ba?, bb?];
-        Some((name, cells[0][1], effects(cells)))
+        let bounds = effects(cells).map(|effect| {
+            let [low, high] = effect.interval(confidence)?;
+            Some([low, effect.value, high])
+        });
+        let [own, co_runner, interaction] = bounds;
+        Some((name, cells[0].value, [own?, co_runner?, interaction?]))
     };
     MEASURES.iter().enumerate().filter_map(of_measure).collect()
 }
 
-fn in_ms(estimate: Estimate) -> Bounds {
-    [estimate.low, estimate.value, estimate.high].map(|ns| ns.as_millis_f64())
-}
-
-/// (p99 − p50) ÷ p50, on a logarithmic scale. Slow frames increase both quantiles, so the quotient is more precise
-/// than this interval says.
-fn spread(p50: Bounds, p99: Bounds) -> Option<Bounds> {
-    let logs = |bounds: Bounds| bounds[0].gt(&0.0).then(|| bounds.map(f64::ln));
-    let quotient = combined(&[(-1.0, logs(p50)?), (1.0, logs(p99)?)]);
-    Some(quotient.map(f64::exp_m1))
-}
-
 /// Own, co-runner's and interaction.
-fn effects([aa, ab, ba, bb]: [Bounds; 4]) -> [Bounds; EFFECTS] {
+fn effects([aa, ab, ba, bb]: [&Figure; 4]) -> [Figure; EFFECTS] {
     [
-        combined(&[(-0.5, aa), (-0.5, ab), (0.5, ba), (0.5, bb)]),
-        combined(&[(-0.5, aa), (0.5, ab), (-0.5, ba), (0.5, bb)]),
-        combined(&[(1.0, aa), (-1.0, ab), (-1.0, ba), (1.0, bb)]),
+        Figure::sum(&[(-0.5, aa), (-0.5, ab), (0.5, ba), (0.5, bb)]),
+        Figure::sum(&[(-0.5, aa), (0.5, ab), (-0.5, ba), (0.5, bb)]),
+        Figure::sum(&[(1.0, aa), (-1.0, ab), (-1.0, ba), (1.0, bb)]),
     ]
-}
-
-/// A linear combination of independent figures.
-fn combined(terms: &[(f64, Bounds)]) -> Bounds {
-    let value: f64 = terms.iter().map(|(factor, [_, value, _])| factor * value).sum();
-    let (mut below, mut above) = (0.0, 0.0);
-    for &(factor, [low, value, high]) in terms {
-        let (down, up) = (factor * (value - low), factor * (high - value));
-        let (down, up) = if factor < 0.0 { (-up, -down) } else { (down, up) };
-        below += down * down;
-        above += up * up;
-    }
-    [value - below.sqrt(), value, value + above.sqrt()]
 }
 
 #[cfg(test)]
@@ -207,40 +204,29 @@ mod tests {
     use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
-    use crate::analysis::series::Series;
-    use crate::analysis::timeline::Placed;
-    use crate::analysis::waiting::Line;
-    use crate::units::{Nanos, Stamp};
 
-    /// Response times around `ms` whose logarithm is autoregressive of the first order.
-    fn responses(ms: f64, phi: f64, n: usize, seed: u64) -> Vec<i64> {
+    /// Rounds of response times around `ms` whose logarithm is autoregressive of the first order; the machine drifts.
+    fn responses(ms: f64, phi: f64, frames: usize, seed: u64) -> Vec<Vec<i64>> {
+        const ROUNDS: usize = 20;
         let mut random = Pcg64::seed_from_u64(seed);
-        let mut x: f64 = StandardNormal.sample(&mut random);
-        let drawn = (0..n).map(|_| {
-            let noise: f64 = StandardNormal.sample(&mut random);
-            x = phi * x + (1.0 - phi * phi).sqrt() * noise;
-            (ms * 1e6 * (0.1 * x).exp()) as i64
-        });
-        drawn.collect()
+        let round = |round: usize| {
+            let mut x: f64 = StandardNormal.sample(&mut random);
+            let drawn = (0..frames / ROUNDS).map(|_| {
+                let noise: f64 = StandardNormal.sample(&mut random);
+                x = phi * x + (1.0 - phi * phi).sqrt() * noise;
+                (ms * 1e6 * (1.0 + 0.002 * (round as f64 - 9.5)) * (0.1 * x).exp()) as i64
+            });
+            drawn.collect()
+        };
+        (0..ROUNDS).map(round).collect()
     }
 
-    fn sample(in_order: Vec<i64>) -> Sample {
-        let mut series = Series::default();
-        in_order.iter().for_each(|&ns| series.push(Nanos(ns), true));
-        let placed = in_order.into_iter().zip(0..).map(|(took, at)| Placed {
-            sequence: at,
-            released: Stamp(at as i64),
-            took,
-        });
-        Sample::new(series.finish(), placed, Line::default())
-    }
-
-    /// A design whose phases have these medians.
-    fn made(ms: [f64; 4], phi: f64, n: usize, seed: u64) -> [Sample; 4] {
+    /// A design whose pairs have these medians.
+    fn made(ms: [f64; 4], phi: f64, n: usize, seed: u64) -> Cells {
         let mut cell = 0;
         ms.map(|ms| {
             cell += 1;
-            sample(responses(ms, phi, n, seed * 4 + cell))
+            responses(ms, phi, n, seed * 4 + cell)
         })
     }
 
@@ -253,9 +239,9 @@ mod tests {
             let (mut held, mut shown) = ([[0u64; 3]; 2], [0u64; 2]);
             for run in 0..RUNS {
                 let cells = made([10.0, 14.0, 12.0, 18.0], phi, n, run);
-                let found = measured(cells.each_ref(), 0.95);
+                let found = measured(&cells, 0.95);
                 for (which, held) in held.iter_mut().enumerate() {
-                    // p99 is withheld if the frames of a phase are too strongly autocorrelated.
+                    // p99 takes frames.
                     let Some((_, base, effects)) = found.iter().find(|found| found.0 == MEASURES[which])
                     else {
                         assert!(which == 1, "p50 is always there");
@@ -292,7 +278,7 @@ mod tests {
                     sharing: "Streams",
                     tenant: [a, b],
                     with: [c, d],
-                    cells: cells.each_ref(),
+                    cells: cells.clone(),
                 });
             let told = told(&["a", "b", "c", "d"], &designs);
             assert!(
@@ -321,27 +307,28 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_needs_its_frames_in_every_phase() {
-        let long = sample(responses(10.0, 0.0, 700, 1));
-        let short = sample(responses(10.0, 0.0, 600, 2));
-        let none = sample(Vec::new());
-        let measures =
-            |cells| -> Vec<&str> { measured(cells, 0.95).iter().map(|(name, ..)| *name).collect() };
-        assert_eq!(measures([&long, &long, &long, &short]), ["p50_ms"]);
-        assert_eq!(measures([&long; 4]), ["p50_ms", "p99_ms", "relative_spread"]);
-        assert!(measures([&long, &long, &long, &none]).is_empty());
+    fn a_tail_needs_its_frames_in_every_pair_and_all_need_rounds() {
+        let long = responses(10.0, 0.0, 700, 1);
+        let short = responses(10.0, 0.0, 600, 2);
+        let measures = |last: &[Vec<i64>]| -> Vec<&str> {
+            let cells = [long.clone(), long.clone(), long.clone(), last.to_vec()];
+            measured(&cells, 0.95).iter().map(|(name, ..)| *name).collect()
+        };
+        assert_eq!(measures(&short), ["p50_ms"]);
+        assert_eq!(measures(&long), ["p50_ms", "p99_ms", "relative_spread"]);
+        assert!(measures(&long[..3]).is_empty());
     }
 
     #[test]
     fn contrasts_are_those_of_the_published_method() {
         // AA 1, AB 2, BA 4, BB 9: own 3 and 7, co-runner's 1 and 5, interaction 4.
-        let cells = [1.0, 2.0, 4.0, 9.0].map(|value| [value - 1.0, value, value + 2.0]);
-        let [own, co_runner, interaction] = effects(cells);
-        assert_eq!([own[1], co_runner[1], interaction[1]], [5.0, 3.0, 4.0]);
-        // Each end takes the lower ends of what is added and the upper ends of what is taken off.
-        let side = (4.0f64 + 4.0 + 1.0 + 1.0).sqrt();
-        assert_eq!(interaction, [4.0 - side, 4.0, 4.0 + side]);
-        assert_eq!(own, [5.0 - side / 2.0, 5.0, 5.0 + side / 2.0]);
+        let cells = [1.0, 2.0, 4.0, 9.0].map(|ms: f64| {
+            let rounds = vec![vec![(ms * 1e6) as i64; 20]; 4];
+            Figure::log_quantile(&rounds, Quantile::P50).unwrap().exp()
+        });
+        let [own, co_runner, interaction] =
+            effects(cells.each_ref()).map(|effect| (effect.value / 1e6 * 1e3).round() / 1e3);
+        assert_eq!([own, co_runner, interaction], [5.0, 3.0, 4.0]);
     }
 
     #[test]
@@ -359,23 +346,5 @@ mod tests {
     fn inputs_that_make_a_detector_faster_are_found_as_well() {
         let found = finding([11.0, 11.0, 10.0, 10.0], 0.0, 1200);
         assert!(found >= 90, "{found} of 100");
-    }
-
-    #[test]
-    fn the_relative_spread_is_that_of_p99_over_p50_and_of_no_time_there_is_none() {
-        let [low, value, high] = spread([1.5, 2.0, 2.5], [5.0, 6.0, 9.0]).unwrap();
-        assert!((value - 2.0).abs() < 1e-12, "{value}");
-        // By their logarithms: each end takes the lower end of p99 and the upper one of p50, or the other way round.
-        let side = |p50: f64, p99: f64| (p50 / 2.0).ln().hypot((p99 / 6.0).ln());
-        assert!(
-            (low - (3.0 * (-side(2.5, 5.0)).exp() - 1.0)).abs() < 1e-12,
-            "{low}"
-        );
-        assert!(
-            (high - (3.0 * side(1.5, 9.0).exp() - 1.0)).abs() < 1e-12,
-            "{high}"
-        );
-        assert_eq!(spread([0.0, 2.0, 2.5], [5.0, 6.0, 9.0]), None);
-        assert_eq!(spread([1.5, 2.0, 2.5], [0.0, 6.0, 9.0]), None);
     }
 }

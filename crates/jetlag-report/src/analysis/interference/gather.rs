@@ -1,10 +1,10 @@
 //! Collects what is needed of a run's phases, in bounded memory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
+use super::turns::{Frame, Round, of_blocks, slowdown};
 use crate::analysis::sample::Sample;
 use crate::analysis::series::Series;
-use crate::analysis::stats::slowdown;
 use crate::analysis::summary::{FrameCounts, Slowdown};
 use crate::analysis::tenant::Samples;
 use crate::analysis::timeline::Timeline;
@@ -20,19 +20,55 @@ const SLICE: i64 = 4_000_000_000;
 #[derive(Default)]
 pub(in crate::analysis) struct Phases {
     specs: Vec<PhaseSpec>,
-    /// Each tenant's samples: together with all others, and alone.
+    /// Each tenant's samples of the measurement.
     named: Vec<Samples>,
-    numbered: HashMap<(u16, u16), Numbered>,
+    /// Each tenant's samples of every other phase.
+    other: HashMap<(Phase, u16), Other>,
     /// Each tenant's frames in each phase, and the end of that phase.
     parts: Vec<Part>,
-    /// Index into `parts` of each tenant's latest phase.
+    /// Index into `parts`.
+    places: HashMap<(Phase, u16), usize>,
+    /// … of each tenant's latest phase.
     latest: Vec<usize>,
     spans: Spans,
+    cells: Vec<Cell>,
+    /// Each tenant's turns, by cell.
+    turns: HashMap<(usize, u16), Turns>,
 }
 
-/// One tenant in a phase that has a number.
+/// What is compared with what: a phase, or all the turns of the same tenants at the same rates, sharing in the same way.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::analysis) struct Cell {
+    /// What the first of its phases is.
+    pub(in crate::analysis) spec: PhaseSpec,
+    /// Its phases, in the order in which they ran.
+    pub(in crate::analysis) phases: Vec<Phase>,
+    /// Its place among the cells.
+    place: usize,
+}
+
+impl Cell {
+    /// Whether its phases are turns.
+    pub(in crate::analysis) fn is_of_turns(&self) -> bool {
+        self.spec.round.is_some()
+    }
+
+    /// Whether these tenants ran in it, at their own rates, sharing in this way.
+    pub(in crate::analysis) fn is_of(&self, members: &[u16], sharing: &str) -> bool {
+        self.spec.members == members && self.spec.sharing == sharing && self.spec.rate.is_none()
+    }
+}
+
+/// A tenant's turns of one cell.
+struct Turns {
+    /// All of them.
+    pooled: Sample,
+    by_round: BTreeMap<u16, Vec<Frame>>,
+}
+
+/// One tenant in a phase that is not the measurement.
 #[derive(Default)]
-struct Numbered {
+struct Other {
     response: Series,
     timeline: Timeline<1>,
     finished: Option<Sample>,
@@ -159,8 +195,8 @@ impl Phases {
         }
         part.serve(frame.started, frame.finished);
         match frame.phase {
-            Phase::Other(number) if frame.outcome == Outcome::Completed => {
-                let kept = self.numbered.entry((number, frame.tenant)).or_default();
+            Phase::Alone | Phase::Other(_) if frame.outcome == Outcome::Completed => {
+                let kept = self.other.entry((frame.phase, frame.tenant)).or_default();
                 kept.response.push(frame.response(), exact);
                 let response = || [Some(frame.response().0)];
                 kept.timeline.push(frame.sequence, frame.released, response);
@@ -170,7 +206,7 @@ impl Phases {
         }
     }
 
-    /// To be called once, before the questions below, with what was gathered of each tenant together and alone.
+    /// To be called once, before the questions below, with what was gathered of each tenant in the measurement.
     ///
     /// Restricts each phase's response times to the time in which all its tenants ran: after one of them has ended,
     /// the others run without it. If one completed nothing, the phase has no samples.
@@ -202,10 +238,83 @@ impl Phases {
                 }
             }
         }
+        self.gather_cells();
+    }
+
+    /// Puts the turns of a cell together. A turn that did not come to its end is none.
+    fn gather_cells(&mut self) {
+        let mut known: HashMap<(Vec<u16>, String, Option<u16>, Option<u64>), usize> = HashMap::new();
+        for spec in self.specs.clone() {
+            let Some(round) = spec.round else {
+                self.cells.push(Cell {
+                    phases: vec![spec.phase],
+                    place: self.cells.len(),
+                    spec,
+                });
+                continue;
+            };
+            let rate = spec.rate.map(|rate| rate.tenant);
+            let hz = spec.rate.and_then(|rate| rate.hz).map(f64::to_bits);
+            let next = self.cells.len();
+            let place = *known
+                .entry((spec.members.clone(), spec.sharing.clone(), rate, hz))
+                .or_insert(next);
+            if place == next {
+                self.cells.push(Cell {
+                    phases: Vec::new(),
+                    place,
+                    spec: spec.clone(),
+                });
+            }
+            self.cells[place].phases.push(spec.phase);
+            let ended = |tenant: &u16| {
+                self.part(spec.phase, *tenant)
+                    .is_some_and(|part| part.end.is_some())
+            };
+            let Some((from, to)) = self
+                .shared(&spec)
+                .filter(|(from, to)| to > from && spec.members.iter().all(ended))
+            else {
+                continue;
+            };
+            for &tenant in &spec.members {
+                let found = self
+                    .other
+                    .remove(&(spec.phase, tenant))
+                    .and_then(|other| other.finished);
+                let Some(sample) = found else { continue };
+                let length = (to - from).0 as f64;
+                let at = |released: Stamp| (released - from).0 as f64 / length;
+                let frames = sample.placed().iter().map(|frame| Frame {
+                    at: at(frame.released),
+                    took: frame.took,
+                });
+                let frames: Vec<Frame> = frames.collect();
+                match self.turns.get_mut(&(place, tenant)) {
+                    Some(turns) => {
+                        turns.by_round.insert(round, frames);
+                        turns.pooled.append(&sample);
+                    }
+                    None => {
+                        let by_round = BTreeMap::from([(round, frames)]);
+                        self.turns.insert(
+                            (place, tenant),
+                            Turns {
+                                pooled: sample,
+                                by_round,
+                            },
+                        );
+                    }
+                }
+            }
+        }
+        self.turns
+            .values_mut()
+            .for_each(|turns| turns.pooled = turns.pooled.all());
     }
 
     fn sort(&mut self) {
-        for (&(_, tenant), kept) in &mut self.numbered {
+        for (&(_, tenant), kept) in &mut self.other {
             let named = self.named.get(usize::from(tenant));
             kept.timeline.sort();
             kept.finished = Some(Sample::new(
@@ -227,6 +336,7 @@ impl Phases {
             members,
             rate: None,
             traced: false,
+            round: None,
         };
         let every = || (0..tenants).filter_map(|tenant| u16::try_from(tenant).ok());
         let alone = every().filter(|&tenant| self.part(Phase::Alone, tenant).is_some());
@@ -240,13 +350,12 @@ impl Phases {
     /// The measured time in which all tenants of a phase ran; empty where there was none, unknown where no end was
     /// recorded.
     pub(in crate::analysis) fn shared(&self, spec: &PhaseSpec) -> Option<(Stamp, Stamp)> {
-        let ends = || {
-            let ends = spec
-                .members
-                .iter()
-                .map(|&tenant| self.part(spec.phase, tenant)?.end);
-            ends.flatten()
-        };
+        self.shared_in(spec.phase, &spec.members)
+    }
+
+    /// The same of a phase in which these ran.
+    pub(in crate::analysis) fn shared_in(&self, phase: Phase, members: &[u16]) -> Option<(Stamp, Stamp)> {
+        let ends = || members.iter().filter_map(|&tenant| self.part(phase, tenant)?.end);
         let from = ends().map(|end| end.measured_from).max()?;
         let to = ends().map(|end| end.measured_to).min()?;
         Some((from, to.max(from)))
@@ -254,14 +363,12 @@ impl Phases {
 
     /// A tenant's frames in a phase.
     pub(in crate::analysis) fn part(&self, phase: Phase, tenant: u16) -> Option<&Part> {
-        self.parts
-            .iter()
-            .find(|part| part.phase == phase && part.tenant == tenant)
+        self.parts.get(*self.places.get(&(phase, tenant))?)
     }
 
-    /// All phases, in the order in which they ran.
-    pub(in crate::analysis) fn specs(&self) -> &[PhaseSpec] {
-        &self.specs
+    /// All cells, in the order in which their first phases ran.
+    pub(in crate::analysis) fn cells(&self) -> &[Cell] {
+        &self.cells
     }
 
     /// When each tenant was in service while all ran together.
@@ -270,25 +377,34 @@ impl Phases {
     }
 
     fn sample_mut(&mut self, phase: Phase, tenant: u16) -> Option<&mut Sample> {
-        let named = self.named.get_mut(usize::from(tenant));
         match phase {
-            Phase::Together => named.map(|samples| &mut samples.together),
-            Phase::Alone => named.map(|samples| &mut samples.alone),
-            Phase::Other(number) => self.numbered.get_mut(&(number, tenant))?.finished.as_mut(),
-            Phase::Overhead => None,
+            Phase::Together => self
+                .named
+                .get_mut(usize::from(tenant))
+                .map(|samples| &mut samples.together),
+            _ => self.other.get_mut(&(phase, tenant))?.finished.as_mut(),
         }
     }
 
-    /// A tenant's response times in a phase; `None` where there are none.
+    /// A tenant's response times in a phase that is no turn; `None` where there are none.
     pub(in crate::analysis) fn sample(&self, phase: Phase, tenant: u16) -> Option<&Sample> {
-        let named = self.named.get(usize::from(tenant));
         let sample = match phase {
-            Phase::Together => named.map(|samples| &samples.together),
-            Phase::Alone => named.map(|samples| &samples.alone),
-            Phase::Other(number) => self.numbered.get(&(number, tenant))?.finished.as_ref(),
-            Phase::Overhead => None,
+            Phase::Together => self
+                .named
+                .get(usize::from(tenant))
+                .map(|samples| &samples.together),
+            _ => self.other.get(&(phase, tenant))?.finished.as_ref(),
         };
         sample.filter(|sample| sample.distribution.count() > 0)
+    }
+
+    /// A tenant's response times in a cell: in all its turns, where it is of turns.
+    pub(in crate::analysis) fn sample_of(&self, cell: &Cell, tenant: u16) -> Option<&Sample> {
+        match cell.is_of_turns() {
+            true => self.turns.get(&(cell.place, tenant)).map(|turns| &turns.pooled),
+            false => self.sample(cell.spec.phase, tenant),
+        }
+        .filter(|sample| sample.distribution.count() > 0)
     }
 
     /// The host's time to submit each of a tenant's frames, in order; known of the measurement only.
@@ -299,10 +415,64 @@ impl Phases {
         }
     }
 
-    /// A tenant's slowdown, together over alone; `None` if it has no frames in one of the two.
+    /// A tenant's slowdown among all, sharing as in the measurement; `None` if it has no frames beside them, or none alone.
     pub(in crate::analysis) fn slowdown(&self, tenant: u16) -> Option<Slowdown> {
-        let [together, alone] = [Phase::Together, Phase::Alone].map(|phase| self.sample(phase, tenant));
-        Some(slowdown(together?, alone?))
+        let measured = self.cells.iter().find(|cell| cell.spec.phase == Phase::Together);
+        // A run that ended before its measurement has its turns.
+        let everyone = || self.cells.iter().rev().max_by_key(|cell| cell.spec.members.len());
+        let Cell { spec, .. } = measured.or_else(everyone)?;
+        self.slowdown_beside(&spec.members, &spec.sharing, tenant)
+    }
+
+    /// A tenant's slowdown where these ran, it among them, over itself alone under the same way of sharing.
+    pub(super) fn slowdown_beside(&self, members: &[u16], sharing: &str, tenant: u16) -> Option<Slowdown> {
+        let [together, alone] = [members, &[tenant]].map(|members| self.turns(members, sharing, tenant));
+        if let (Some(together), Some(alone)) = (together, alone) {
+            let rounds = together.iter().filter_map(|(round, together)| {
+                let alone = alone.get(round)?;
+                Some(Round { together, alone })
+            });
+            return slowdown(&rounds.collect::<Vec<_>>());
+        }
+        let block = |is_it: &dyn Fn(&Cell) -> bool| {
+            let cell = self
+                .cells
+                .iter()
+                .find(|cell| !cell.is_of_turns() && is_it(cell))?;
+            self.sample_of(cell, tenant)
+        };
+        let beside = block(&|cell| {
+            let is_measured = cell.spec.phase == Phase::Together;
+            cell.is_of(members, sharing)
+                || is_measured && cell.spec.members == members && cell.spec.sharing == sharing
+        });
+        let alone = block(&|cell| cell.is_of(&[tenant], sharing) && cell.spec.phase != Phase::Together);
+        Some(of_blocks(beside?, alone?))
+    }
+
+    /// A tenant's turns where these ran at their own rates, by round; none where they took no turns.
+    pub(super) fn turns(
+        &self,
+        members: &[u16],
+        sharing: &str,
+        tenant: u16,
+    ) -> Option<&BTreeMap<u16, Vec<Frame>>> {
+        let cell = self
+            .cells
+            .iter()
+            .find(|cell| cell.is_of_turns() && cell.is_of(members, sharing))?;
+        Some(&self.turns.get(&(cell.place, tenant))?.by_round)
+    }
+
+    /// A tenant's response times alone, sharing as in the measurement, whether in turns or in one piece.
+    pub(in crate::analysis) fn alone(&self, tenant: u16) -> Option<&Sample> {
+        let measured = self.cells.iter().find(|cell| cell.spec.phase == Phase::Together);
+        let sharing = measured.map(|cell| &cell.spec.sharing);
+        let alone = self.cells.iter().find(|cell| {
+            let is_of_it = sharing.is_none_or(|sharing| cell.is_of(&[tenant], sharing));
+            is_of_it && cell.spec.members == [tenant] && cell.spec.phase != Phase::Together
+        })?;
+        self.sample_of(alone, tenant)
     }
 
     /// The measured time of a tenant in a phase.
@@ -327,7 +497,7 @@ impl Phases {
         let is_it = |part: &Part| part.phase == phase && part.tenant == tenant;
         let mut place = self.latest[number];
         if !self.parts.get(place).is_some_and(is_it) {
-            place = self.parts.iter().position(is_it).unwrap_or(self.parts.len());
+            place = *self.places.entry((phase, tenant)).or_insert(self.parts.len());
             if place == self.parts.len() {
                 self.parts.push(Part::new(phase, tenant));
             }
@@ -336,9 +506,9 @@ impl Phases {
         &mut self.parts[place]
     }
 
-    /// Records lost in phases that have a number, of one tenant.
+    /// Records lost in phases other than the measurement, of one tenant.
     pub(in crate::analysis) fn lost(&self, tenant: u16) -> u64 {
-        let of_it = |part: &&Part| part.tenant == tenant && matches!(part.phase, Phase::Other(_));
+        let of_it = |part: &&Part| part.tenant == tenant && part.phase != Phase::Together;
         let parts = self.parts.iter().filter(of_it);
         parts.fold(0, |sum, part| sum.saturating_add(part.frames.lost_records))
     }
@@ -459,13 +629,10 @@ mod tests {
     #[test]
     fn what_an_old_file_says_together_is_a_phase_and_what_it_does_not_is_none() {
         let labels = |parts: &[(Phase, u16)]| {
-            let phases = Phases {
-                parts: parts
-                    .iter()
-                    .map(|&(phase, tenant)| Part::new(phase, tenant))
-                    .collect(),
-                ..Phases::default()
-            };
+            let mut phases = Phases::default();
+            for &(phase, tenant) in parts {
+                phases.part_mut(phase, tenant);
+            }
             let specs = phases.specs_of_old_files(2).into_iter();
             specs.map(|spec| (spec.phase, spec.members)).collect::<Vec<_>>()
         };

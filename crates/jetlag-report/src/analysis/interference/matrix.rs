@@ -1,17 +1,26 @@
 //! The slowdown of each tenant next to others, for each sharing mode.
 
-use super::Phases;
-use crate::analysis::stats::slowdown;
+use super::{self as interference, Phases};
 use crate::analysis::summary::interference::{Cell, Way};
-use crate::record::{Phase, PhaseSpec};
+use crate::record::Phase;
 
 /// The ways in the order in which they ran.
 pub(super) fn ways(names: &[&str], phases: &Phases) -> Vec<Way> {
     let mut ways: Vec<Way> = Vec::new();
     // A step of a duty cycle is not a cell: its tenant did not run alone at that rate.
-    let shared =
-        |spec: &&PhaseSpec| spec.members.len() > 1 && (spec.rate.is_none() || spec.phase == Phase::Together);
-    for spec in phases.specs().iter().filter(shared) {
+    let shared = |cell: &&interference::Cell| {
+        let spec = &cell.spec;
+        let is_measured = spec.phase == Phase::Together;
+        // All together are in turns, too, where there are turns.
+        let in_turns = is_measured
+            && phases
+                .cells()
+                .iter()
+                .any(|turns| turns.is_of_turns() && turns.is_of(&spec.members, &spec.sharing));
+        spec.members.len() > 1 && (spec.rate.is_none() || is_measured) && !in_turns
+    };
+    for found in phases.cells().iter().filter(shared) {
+        let spec = &found.spec;
         let known = ways.iter().position(|way| way.sharing == spec.sharing);
         let place = known.unwrap_or_else(|| {
             ways.push(Way {
@@ -21,7 +30,7 @@ pub(super) fn ways(names: &[&str], phases: &Phases) -> Vec<Way> {
             ways.len() - 1
         });
         for &tenant in &spec.members {
-            let cell = cell(names, spec, tenant, phases);
+            let cell = cell(names, found, tenant, phases);
             ways[place].cells.extend(cell);
         }
     }
@@ -37,31 +46,19 @@ pub(super) fn ways(names: &[&str], phases: &Phases) -> Vec<Way> {
     ways
 }
 
-fn cell(names: &[&str], spec: &PhaseSpec, tenant: u16, phases: &Phases) -> Option<Cell> {
+fn cell(names: &[&str], found: &interference::Cell, tenant: u16, phases: &Phases) -> Option<Cell> {
     let name = |member: u16| names.get(usize::from(member)).map(|name| (*name).to_owned());
-    let shared = phases.sample(spec.phase, tenant);
-    let alone = alone(spec, tenant, phases).and_then(|phase| phases.sample(phase, tenant));
-    let slowdown = shared.zip(alone).map(|(shared, alone)| slowdown(shared, alone));
+    let members = &found.spec.members;
     Some(Cell {
         tenant: name(tenant)?,
-        with: spec
-            .members
+        with: members
             .iter()
             .filter(|&&other| other != tenant)
             .filter_map(|&other| name(other))
             .collect(),
-        slowdown,
-        count: shared.map_or(0, |sample| sample.distribution.count()),
+        slowdown: phases.slowdown_beside(members, &found.spec.sharing, tenant),
+        count: phases
+            .sample_of(found, tenant)
+            .map_or(0, |sample| sample.distribution.count()),
     })
-}
-
-/// The phase in which the tenant ran alone under the same way of sharing.
-fn alone(shared: &PhaseSpec, tenant: u16, phases: &Phases) -> Option<Phase> {
-    let alone = |spec: &&PhaseSpec| {
-        spec.members == [tenant]
-            && spec.sharing == shared.sharing
-            && spec.rate.is_none()
-            && spec.phase != Phase::Together
-    };
-    phases.specs().iter().find(alone).map(|spec| spec.phase)
 }

@@ -1,5 +1,5 @@
-//! How tenants slow each other down, from the phases of a run. `matrix` compares each pair and all together with each
-//! tenant alone. `overlap` estimates, within the measurement, how much time a frame loses while a co-runner is in
+//! How tenants slow each other down, from the phases of a run. `turns` makes a slowdown of turns, as a `figure` of
+//! several rounds; `matrix` has that of each pair and of all together. `overlap` estimates, within the measurement, how much time a frame loses while a co-runner is in
 //! service (by `two_stage`). `crossed` separates the effect of a tenant's input from that of its co-runner's.
 //! `sensitivity` orders the matrix by stressor.
 //!
@@ -8,13 +8,15 @@
 
 mod cover;
 mod crossed;
+mod figure;
 mod gather;
 mod matrix;
 mod overlap;
 mod sensitivity;
+mod turns;
 mod two_stage;
 
-pub(super) use gather::Phases;
+pub(super) use gather::{Cell, Phases};
 pub use sensitivity::Load;
 
 use crate::analysis::recorded::Recorded;

@@ -30,7 +30,7 @@ pub(super) fn of(matrix: &[Way], names: &[&str], loads: &[Option<Load>]) -> Vec<
             let point = Point {
                 stressor: stressor.clone(),
                 level: load.level,
-                slowdown: cell.slowdown,
+                slowdown: cell.slowdown.clone(),
             };
             let same = found.iter_mut().find(|known| {
                 known.sharing == way.sharing && known.tenant == cell.tenant && known.resource == load.resource
@@ -56,7 +56,6 @@ pub(super) fn of(matrix: &[Way], names: &[&str], loads: &[Option<Load>]) -> Vec<
 mod tests {
     use super::*;
     use crate::analysis::summary::Slowdown;
-    use crate::analysis::summary::SlowdownIntervals;
     use crate::analysis::summary::interference::Cell;
 
     fn cell(tenant: &str, with: &[&str], p50: f64) -> Cell {
@@ -64,12 +63,8 @@ mod tests {
             tenant: tenant.into(),
             with: with.iter().map(|&name| name.into()).collect(),
             slowdown: Some(Slowdown {
-                needs: Default::default(),
                 p50: Some(p50),
-                p99: None,
-                ci95: SlowdownIntervals { p50: None, p99: None },
-                alone_count: 10,
-                of_frames: None,
+                ..Slowdown::default()
             }),
             count: 10,
         }
@@ -100,7 +95,7 @@ mod tests {
         let shown = |place: usize| -> Vec<(f64, Option<f64>)> {
             let points = found[place].points.iter();
             points
-                .map(|point| (point.level, point.slowdown.and_then(|s| s.p50)))
+                .map(|point| (point.level, point.slowdown.as_ref().and_then(|s| s.p50)))
                 .collect()
         };
         let names: Vec<(&str, &str)> = found

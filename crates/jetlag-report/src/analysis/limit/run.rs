@@ -53,12 +53,14 @@ pub(in super::super) enum RunLimit {
 }
 
 /// What an expectation would have needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) enum Lacking {
     /// Each tenant alone, which was not measured.
     Baseline,
     /// Frames of every tenant in each phase.
     Frames,
+    /// A slowdown that is withheld, and why.
+    Slowdown(String),
     /// A figure that this backend and scenario do not have.
     Figure,
     /// A deadline, without which nothing can be missed.
@@ -141,6 +143,7 @@ impl RunLimit {
                         "{tenant} runs in a closed loop, in which a frame is released when the tenant is ready and is never \
                          late"
                     ),
+                    Lacking::Slowdown(why) => why.clone(),
                     Lacking::Baseline | Lacking::Frames | Lacking::Figure => {
                         "the run has no such figure".to_owned()
                     }
@@ -172,7 +175,8 @@ impl RunLimit {
             }
             RunLimit::UnreadableExpectation(_) => "Correct the line in `expect`.",
             RunLimit::UndecidedExpectation { lacking, .. } => match lacking {
-                Lacking::Baseline => "Measure each tenant alone first: `baseline: (alone: true)`.",
+                Lacking::Baseline => "Measure each tenant alone, too: `baseline: (alone: true)`.",
+                Lacking::Slowdown(_) => "The slowdown's own place says what it takes.",
                 Lacking::Frames => {
                     "Make sure that every tenant completes frames in each phase: a phase in which one completes \
                      none is not compared."

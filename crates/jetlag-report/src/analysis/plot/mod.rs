@@ -205,17 +205,19 @@ pub(super) struct Drawn {
 }
 
 /// What is to be drawn of one tenant.
-pub(super) fn drawn(
-    slices: Slices,
-    together: &Distribution,
-    alone: &Distribution,
-    sizes: Option<SizePlot>,
-) -> Drawn {
+pub(super) fn drawn(slices: Slices, together: &Distribution, sizes: Option<SizePlot>) -> Drawn {
     Drawn {
         sizes,
         slices,
-        spread: spread(together, alone),
+        spread: spread(together, None),
         axis: axis(&[together]),
+    }
+}
+
+impl Drawn {
+    /// Draws the tenant alone beside it.
+    pub(super) fn beside(&mut self, together: &Distribution, alone: &Distribution) {
+        self.spread = spread(together, Some(alone));
     }
 }
 
@@ -274,11 +276,12 @@ fn axis(distributions: &[&Distribution]) -> Axis {
     }
 }
 
-fn spread(together: &Distribution, alone: &Distribution) -> Option<Spread> {
+fn spread(together: &Distribution, alone: Option<&Distribution>) -> Option<Spread> {
     if together.count() == 0 {
         return None;
     }
-    let both: Vec<&Distribution> = [together, alone].into_iter().filter(|d| d.count() > 0).collect();
+    let alone = alone.filter(|alone| alone.count() > 0);
+    let both: Vec<&Distribution> = std::iter::once(together).chain(alone).collect();
     let mut axis = axis(&both);
     if !axis.logarithmic {
         // The shape matters here: a linear axis need not start at zero.
@@ -308,7 +311,7 @@ fn spread(together: &Distribution, alone: &Distribution) -> Option<Spread> {
     Some(Spread {
         axis,
         together: shape(together),
-        alone: (alone.count() > 0).then(|| shape(alone)),
+        alone: alone.map(shape),
         edges_ms,
     })
 }
@@ -400,7 +403,7 @@ mod tests {
         for exact in [true, false] {
             let together = distribution((0..10_000).map(|n| 10_000 + n * 7_919 % 5_000), exact);
             let alone = distribution((0..500).map(|n| 8_000 + n), exact);
-            let spread = spread(&together, &alone).unwrap();
+            let spread = spread(&together, Some(&alone)).unwrap();
             assert!(!spread.axis.logarithmic);
             for shape in [&spread.together, spread.alone.as_ref().unwrap()] {
                 let held: f64 = shape.bars.iter().sum();
@@ -411,7 +414,7 @@ mod tests {
             assert!((spread.together.at_most.last().unwrap().0 - 14.999).abs() < 1e-3);
         }
         let one_slow = distribution((0..1_000).map(|n| if n == 5 { 500_000 } else { 9_000 + n }), true);
-        let spread = spread(&one_slow, &distribution(std::iter::empty(), true)).unwrap();
+        let spread = spread(&one_slow, Some(&distribution(std::iter::empty(), true))).unwrap();
         assert!(spread.axis.logarithmic && spread.alone.is_none());
         let held: f64 = spread.together.bars.iter().sum();
         assert!((held - 1.0).abs() < 1e-9, "{held}");
@@ -434,7 +437,7 @@ mod tests {
     #[test]
     fn nothing_measured_is_nothing_drawn() {
         let none = distribution(std::iter::empty(), true);
-        assert_eq!(spread(&none, &none), None);
+        assert_eq!(spread(&none, None), None);
         assert_eq!(axis(&[&none]), Axis::default());
     }
 
@@ -458,7 +461,7 @@ mod tests {
     fn there_are_as_many_bars_as_lie_between_the_edges() {
         let found = spread(
             &distribution((1..=1_000).map(|us| us * 10), true),
-            &distribution((1..=10).map(|us| us * 10), true),
+            Some(&distribution((1..=10).map(|us| us * 10), true)),
         )
         .unwrap();
         assert_eq!(found.edges_ms.len(), BINS + 1);

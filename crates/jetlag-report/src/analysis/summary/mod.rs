@@ -40,7 +40,7 @@ pub use predictability::{
     ActiveCoRunner, Companion, EffectiveFrames, Interpolated, Predictability, Shift, SignalChange, SlowFrame,
     SlowPart, StagePredictability, Steady, Trimmed, Wander,
 };
-pub use stats::{Intervals, Lack, Lacks, Slowdown, SlowdownIntervals, SlowdownNeeds, Stats};
+pub use stats::{Intervals, Lack, Lacks, Slowdown, SlowdownIntervals, Stats};
 pub use submission::{Shares, Submitting};
 pub use tenant::{
     CameraFrames, Cameras, FrameCounts, NodeResponse, NodeSummary, NodeTime, OperatorSummary, Synchronised,

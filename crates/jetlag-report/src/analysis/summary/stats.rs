@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::interference::Withheld;
 use crate::analysis::stats::six_decimals;
 
 /// A series of durations in milliseconds.
@@ -91,37 +92,37 @@ pub struct Intervals {
 }
 
 /// Ratio of response times together ÷ alone, for each statistic.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Slowdown {
-    /// Ratio of the medians; `None` where one is withheld.
+    /// Ratio of the medians; `None` where it is withheld.
     pub p50: Option<f64>,
-    /// Ratio of the p99; `None` where one is withheld.
+    /// Ratio of the p90; `None` where it is withheld.
+    pub p90: Option<f64>,
+    /// Ratio of the p99; `None` where it is withheld.
     pub p99: Option<f64>,
-    /// Interval of each ratio, with at least 95 % confidence.
+    /// 95 % interval of each ratio.
     pub ci95: SlowdownIntervals,
-    /// For each ratio that is withheld, the number of frames that it needs, together or alone.
-    pub needs: SlowdownNeeds,
+    /// Rounds of turns in which both sides completed frames.
+    pub rounds: u64,
+    /// The ratio of the medians of each of these rounds; `None` where no frame of one side is left of it.
+    pub by_round: Vec<Option<f64>>,
+    /// Share of each turn that is left out at its beginning, since the frames of its first part differed from the rest.
+    pub left_out_share: f64,
+    /// Why the first ratio that is withheld is.
+    pub withheld: Option<Withheld>,
     /// Number of frames measured while the tenant ran alone.
     pub alone_count: u64,
-    /// Ratio of the medians of these very frames, of at least 30 on each side, also where frames depend on each other so
-    /// much that `p50` is withheld. Without an interval of its own it is no result: it is for models whose intervals come
-    /// from measured values that were left out.
+    /// Ratio of the medians of these very frames, of at least 30 on each side, also where `p50` is withheld. Without an interval of
+    /// its own it is no result: it is for models whose intervals come from measured values that were left out.
     #[serde(skip)]
     pub of_frames: Option<f64>,
 }
 
-/// Frames that a withheld slowdown needs; `None` if it is there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[allow(missing_docs, reason = "the fields of Slowdown")]
-pub struct SlowdownNeeds {
-    pub p50: Option<u64>,
-    pub p99: Option<u64>,
-}
-
 /// Lower and upper bound of each slowdown.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the fields of Slowdown")]
 pub struct SlowdownIntervals {
     pub p50: Option<[f64; 2]>,
+    pub p90: Option<[f64; 2]>,
     pub p99: Option<[f64; 2]>,
 }

@@ -245,6 +245,34 @@ pub struct FrameCounts {
 }
 
 impl FrameCounts {
+    /// Adds the counts of another phase.
+    pub(in crate::analysis) fn add(&mut self, other: &FrameCounts) {
+        let FrameCounts {
+            offered,
+            completed,
+            dropped,
+            missed,
+            failed,
+            lost_records,
+            overdue,
+            unfinished,
+            failed_in_warmup,
+        } = self;
+        for (sum, more) in [
+            (offered, other.offered),
+            (completed, other.completed),
+            (dropped, other.dropped),
+            (missed, other.missed),
+            (failed, other.failed),
+            (lost_records, other.lost_records),
+            (overdue, other.overdue),
+            (unfinished, other.unfinished),
+            (failed_in_warmup, other.failed_in_warmup),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
+
     /// Adds a frame to the counts, by its outcome.
     pub(in crate::analysis) fn note(&mut self, frame: &FrameRecord) {
         if frame.warmup {

@@ -11,6 +11,7 @@ pub(super) mod moment;
 pub(super) mod over_time;
 pub(super) mod overlay;
 pub(super) mod roofline;
+pub(super) mod rounds;
 pub(super) mod signals;
 pub(super) mod sizes;
 pub(super) mod spread;

@@ -222,6 +222,7 @@ impl Made {
                 members: (0..self.tenants).collect(),
                 rate: None,
                 traced,
+                round: None,
             })
         };
         let end = |phase, tenant, (from, to): (i64, i64)| {
