@@ -21,12 +21,14 @@ mod inputs;
 mod overload;
 mod precision;
 mod quantiles;
+mod recorded;
 mod slowdown;
 mod steady;
 mod table;
 mod world;
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,6 +49,12 @@ struct Arguments {
     /// Every kind of run, and not the worst of each promise alone.
     #[arg(long)]
     all: bool,
+    /// Cut these run files into windows instead, and hold each window against the whole.
+    #[arg(long, value_name = "RUN")]
+    recording: Vec<PathBuf>,
+    /// Seconds of a window.
+    #[arg(long, default_value_t = 20)]
+    window: u32,
 }
 
 /// One kind of run, to be tried with so many seeds.
@@ -57,6 +65,16 @@ struct Cell {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if !arguments.recording.is_empty() {
+        let mut out = std::io::stdout().lock();
+        for recording in &arguments.recording {
+            if let Err(error) = recorded::write(recording, arguments.window, &mut out) {
+                let _ = writeln!(std::io::stderr(), "truth: {}: {error}", recording.display());
+                return ExitCode::FAILURE;
+            }
+        }
+        return ExitCode::SUCCESS;
+    }
     let cells: Vec<Cell> = [
         quantiles::cells(),
         precision::cells(),

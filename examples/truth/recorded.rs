@@ -50,20 +50,32 @@ impl Count {
 }
 
 /// Writes a table of a recording.
-pub(crate) fn write(path: &Path, window_s: u32, out: &mut dyn Write) -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) fn write(
+    path: &Path,
+    window_s: u32,
+    out: &mut dyn Write,
+) -> Result<(), Box<dyn std::error::Error>> {
     let mut reader = RunReader::open(path)?;
     let manifest = reader.manifest().clone();
     let mut events = Vec::new();
     while reader.read_batch(&mut events, 1 << 16)? {}
     let whole = summarized(&manifest, &events);
-    writeln!(out, "\n| {} | whole | windows | given | held | half width |\n|---|---|---|---|---|---|", path.display())?;
+    writeln!(
+        out,
+        "\n| {} | whole | windows | given | held | half width |\n|---|---|---|---|---|---|",
+        path.display()
+    )?;
     for (number, tenant) in whole.tenants.iter().enumerate() {
         let stats = &tenant.response_ms;
         let of_whole = [("p50", stats.p50), ("p90", stats.p90), ("p99", stats.p99)];
         let mut counts: [Count; 3] = Default::default();
         for window in windows(&manifest, &events, Nanos::from_secs(i64::from(window_s))) {
             let ci95 = &window.tenants[number].response_ms.ci95;
-            for ((count, interval), (_, whole)) in counts.iter_mut().zip([ci95.p50, ci95.p90, ci95.p99]).zip(of_whole) {
+            for ((count, interval), (_, whole)) in counts
+                .iter_mut()
+                .zip([ci95.p50, ci95.p90, ci95.p99])
+                .zip(of_whole)
+            {
                 if let Some(whole) = whole {
                     count.add(interval, whole);
                 }
@@ -71,7 +83,11 @@ pub(crate) fn write(path: &Path, window_s: u32, out: &mut dyn Write) -> Result<(
         }
         for (count, (name, whole)) in counts.into_iter().zip(of_whole) {
             if let Some(whole) = whole {
-                count.write(&format!("{} {name}, windows of {window_s} s", tenant.name), whole, out)?;
+                count.write(
+                    &format!("{} {name}, windows of {window_s} s", tenant.name),
+                    whole,
+                    out,
+                )?;
             }
         }
         let Some(ratio) = tenant.slowdown.as_ref().and_then(|slowdown| slowdown.p50) else {
@@ -82,7 +98,11 @@ pub(crate) fn write(path: &Path, window_s: u32, out: &mut dyn Write) -> Result<(
             let slowdown = some.tenants[number].slowdown.as_ref();
             count.add(slowdown.and_then(|slowdown| slowdown.ci95.p50), ratio);
         }
-        count.write(&format!("{} slowdown of p50, {ROUNDS} rounds", tenant.name), ratio, out)?;
+        count.write(
+            &format!("{} slowdown of p50, {ROUNDS} rounds", tenant.name),
+            ratio,
+            out,
+        )?;
     }
     Ok(())
 }
@@ -104,8 +124,14 @@ fn windows(manifest: &Manifest, events: &[Event], length: Nanos) -> Vec<Summary>
     };
     let count = ((to - from).0 / length.0).max(0);
     let window = |number: i64| {
-        let (from, to) = (from + Nanos(length.0 * number), from + Nanos(length.0 * (number + 1)));
-        let some: Vec<Event> = events.iter().filter_map(|event| within(event, from, to)).collect();
+        let (from, to) = (
+            from + Nanos(length.0 * number),
+            from + Nanos(length.0 * (number + 1)),
+        );
+        let some: Vec<Event> = events
+            .iter()
+            .filter_map(|event| within(event, from, to))
+            .collect();
         summarized(manifest, &some)
     };
     (0..count).map(window).collect()
@@ -171,5 +197,7 @@ fn of_rounds(manifest: &Manifest, events: &[Event]) -> Vec<Summary> {
         some.for_each(|event| summarizer.push(event));
         summarizer.finish(None)
     };
-    (0..rounds / ROUNDS).map(|set_number| set(set_number * ROUNDS)).collect()
+    (0..rounds / ROUNDS)
+        .map(|set_number| set(set_number * ROUNDS))
+        .collect()
 }
