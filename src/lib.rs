@@ -50,10 +50,9 @@ pub mod sweep;
 pub mod telemetry;
 pub mod tenant;
 pub mod tensor;
-pub mod whole;
 pub mod written;
 
 pub use jetlag_board as board;
 pub use jetlag_range::{self as range, trace};
-pub use jetlag_record::{self as record, files, nearest, shell, units};
+pub use jetlag_record::{self as record, files, nearest, shell, units, whole};
 pub use jetlag_report::{self as report, analysis};

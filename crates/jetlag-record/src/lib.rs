@@ -49,6 +49,7 @@ mod signal;
 mod strings;
 pub mod units;
 mod utc;
+pub mod whole;
 pub mod wire;
 mod work;
 mod work_message;

@@ -1,6 +1,5 @@
 //! `jetlag view RUN --frame N -o x.png`: a frame of a run with what was found in it, and with the truth where it is known.
 
-use std::fs::OpenOptions;
 use std::io::BufWriter;
 use std::path::Path;
 
@@ -17,6 +16,7 @@ use crate::detector::Place;
 use crate::scenario::SourceSpec;
 use crate::source::recordings::Opened;
 use crate::source::{Content, Frame, Source};
+use crate::whole;
 
 /// Pixels along the longer side of a sweep seen from above.
 const ABOVE: usize = 1000;
@@ -69,13 +69,7 @@ pub(in crate::commands) fn view(args: &ViewArgs) -> anyhow::Result<Outcome> {
         answer.found.len()
     );
     let picture = captioned(picture, &[&first, legend])?;
-    let mut options = OpenOptions::new();
-    options.write(true);
-    match args.force {
-        true => options.create(true).truncate(true),
-        false => options.create_new(true),
-    };
-    let file = options.open(&args.output).map_err(|error| {
+    let file = whole::create(&args.output, args.force).map_err(|error| {
         WrongUse(match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
                 format!(

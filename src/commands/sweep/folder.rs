@@ -1,6 +1,6 @@
 //! The folder of a sweep: its lock, its journal, its runs and its table.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::commands::outcome::WrongUse;
 use crate::commands::output::say;
+use crate::whole::{self, Unfinished};
 
 /// The journal's name in the folder.
 pub(in crate::commands) const JOURNAL: &str = "journal.jsonl";
@@ -164,20 +165,21 @@ pub(in crate::commands) fn hold(path: &Path) -> anyhow::Result<File> {
             path.display()
         ))
     })?;
-    let lock = lock(path)?;
+    let runs = path.join("runs");
+    if runs.is_symlink() {
+        return Err(WrongUse(format!(
+            "{} is a link, and nothing is written through links; name another folder with -o",
+            runs.display()
+        ))
+        .into());
+    }
     refuse_others(path)?;
-    Ok(lock)
+    lock(path)
 }
 
 fn lock(path: &Path) -> anyhow::Result<File> {
     let name = path.join(LOCK);
-    let opened = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&name);
-    let mut file = opened.with_context(|| format!("cannot write {}", name.display()))?;
+    let mut file = whole::shared(&name).with_context(|| format!("cannot write {}", name.display()))?;
     if let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
         if error != rustix::io::Errno::WOULDBLOCK {
             return Err(error).with_context(|| format!("cannot lock {}", name.display()));
@@ -234,11 +236,7 @@ fn replace(
     path: &Path,
     write: impl FnOnce(&mut std::io::BufWriter<File>) -> std::io::Result<()>,
 ) -> anyhow::Result<()> {
-    let made = path.with_extension("part");
-    let file = File::create(&made).with_context(|| format!("cannot write {}", made.display()))?;
-    let mut out = std::io::BufWriter::new(file);
-    let written = write(&mut out).and_then(|()| out.flush());
-    written
-        .and_then(|()| std::fs::rename(&made, path))
+    Unfinished::with(path, write)
+        .and_then(|written| written.rename(path))
         .with_context(|| format!("cannot write {}", path.display()))
 }

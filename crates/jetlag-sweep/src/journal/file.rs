@@ -1,6 +1,7 @@
 //! A journal as a file: opened where it was left, and synced after each line.
 
-use std::fs::{File, OpenOptions};
+use jetlag_record::whole;
+use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -71,13 +72,7 @@ impl JournalFile {
         if !is_new {
             regular(path)?;
         }
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path);
-        let mut file = opened.map_err(|error| at(path, error))?;
+        let mut file = whole::shared(path).map_err(|error| at(path, error))?;
         let journal = Journal::read(BufReader::new(&file)).map_err(|error| at(path, error))?;
         let journal = known(path, journal)?;
         let ready = || -> io::Result<()> {
