@@ -70,7 +70,7 @@ pub(super) fn run(scenario: Option<&Path>, format: Format) -> anyhow::Result<Out
             say(&format!("round {} of {ROUNDS}: transfer: {way}", round + 1));
             let file = folder.path().join(format!("{way}-{round}.mcap"));
             let seed = tenants.seed.wrapping_add(round as u64);
-            if !record(&path, &sets(&tenants, way)?, seed, &file, &stop)? {
+            if !record(&path, &sets(&tenants, way)?, (seed, false), &file, &stop)? {
                 break 'rounds;
             }
             files[number].push(file);

@@ -20,6 +20,7 @@ use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::phases::{announcement, phases};
 use super::processes::Processes;
+use super::programs;
 use super::recorded_work;
 use super::run_path::{Reserved, spare_files};
 use super::signals::{Starting, stop_on_signals};
@@ -99,6 +100,8 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     }
     if let Origin::File(path, _) = &origin
         && !options.quiet
+    scenario.allow_commands = programs::allowed(options.allow_commands);
+    programs::refuse(&scenario, scenario.allow_commands)?;
         && let Some(hint) = single::hint(path)
     {
         say(&hint);

@@ -22,7 +22,10 @@ use jetlag_video::Guard;
 pub use super::FrameTopic;
 use super::stored::Stored;
 use super::{Source, SourceError};
-use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, RecordingSpec, VideoSpec};
+use crate::scenario::{
+    BagSpec, CameraFrom, CameraSpec, KittiSpec, NuScenesSpec, RecordingSpec, VideoDecoder, VideoSpec,
+};
+use crate::shell;
 
 /// Makes the programs that decode and encode videos end with us. `program` is our own.
 pub(crate) fn guard(program: PathBuf) -> Guard {
@@ -32,20 +35,36 @@ pub(crate) fn guard(program: PathBuf) -> Guard {
     }
 }
 
+/// A program that a source names, and that nobody allowed.
+#[derive(Debug, thiserror::Error)]
+#[error("its source is the program `{0}`, which is not started unless --allow-commands says so")]
+struct NotAllowed(String);
+
 /// Recordings that are open, so that tenants of one share its index and its files.
 #[derive(Default)]
 pub struct Opened {
     datasets: BTreeMap<(PathBuf, Option<String>), Arc<NuScenes>>,
     bags: BTreeMap<PathBuf, (Bag, Arc<bag::Places>)>,
     guard: Option<Guard>,
+    allow_commands: bool,
 }
 
 impl Opened {
-    /// Nothing yet. `program` is our own, by which the programs that decode videos are made to end with us.
-    pub fn guarded_by(program: Option<PathBuf>) -> Opened {
+    /// Nothing yet. `program` is our own, by which the programs that decode videos are made to end with us; others that a source
+    /// names are started only where that is allowed.
+    pub fn guarded_by(program: Option<PathBuf>, allow_commands: bool) -> Opened {
         Opened {
             guard: program.map(guard),
+            allow_commands,
             ..Opened::default()
+        }
+    }
+
+    /// Refuses what names a program, unless it may be started.
+    fn allow(&self, command: Option<&Vec<String>>) -> Result<(), SourceError> {
+        match command {
+            Some(command) if !self.allow_commands => Err(recording(NotAllowed(shell::line(command)))),
+            _ => Ok(()),
         }
     }
 
@@ -113,6 +132,10 @@ impl Opened {
         video::source(spec, self.guard.as_ref())
     }
 
+        self.allow(match &spec.decoder {
+            VideoDecoder::Command { command, .. } => Some(command),
+            VideoDecoder::Ffmpeg(_) => None,
+        })?;
     /// A camera as a source.
     ///
     /// # Errors
@@ -121,6 +144,10 @@ impl Opened {
         Ok(Box::new(camera::source(spec, self.guard.as_ref())?))
     }
 }
+        self.allow(match &spec.from {
+            CameraFrom::Command { command, .. } => Some(command),
+            CameraFrom::Device { .. } => None,
+        })?;
 
 /// The topics of a bag that frames are made of.
 ///

@@ -12,6 +12,7 @@ use crate::cli::ViewArgs;
 use crate::commands::opening;
 use crate::commands::outcome::{Outcome, WrongUse};
 use crate::commands::output::print;
+use crate::commands::programs;
 use crate::detector::Place;
 use crate::scenario::SourceSpec;
 use crate::source::recordings::Opened;
@@ -163,7 +164,8 @@ pub(super) fn source(source: &SourceSpec) -> anyhow::Result<Box<dyn Source>> {
             WrongUse("a camera's images are not kept, so there is nothing to draw on".to_owned()).into(),
         );
     }
-    let mut opened = Opened::guarded_by(std::env::current_exe().ok());
+    // Whoever made the run file named its programs.
+    let mut opened = Opened::guarded_by(std::env::current_exe().ok(), programs::allowed(false));
     Ok(opening::source(source, &mut opened).map_err(WrongUse::because)?)
 }
 

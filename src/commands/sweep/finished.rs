@@ -92,6 +92,7 @@ fn refuse_what_runs(args: &SweepArgs) -> Result<(), WrongUse> {
         ("--repeats", args.repeats.is_some()),
         ("--limit", args.limit.is_some()),
         ("--extend", args.extend),
+        ("--allow-commands", args.allow_commands),
         ("--yes", args.yes),
     ];
     match given.iter().find(|(_, given)| *given) {

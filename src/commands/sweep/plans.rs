@@ -126,6 +126,7 @@ impl Plans {
                 tied: true,
                 build_only: Some(tenant),
             };
+                allow_commands: false,
             let ended = runs::run(&job, stop)?;
             if matches!(ended, Ended::Interrupted) {
                 return Ok(Built::Interrupted);

@@ -42,6 +42,8 @@ pub(super) struct Runner {
     /// Whether what is waited for is said.
     pub(super) says: bool,
     /// Promises of a search, which each run judges.
+    /// Whether programs that the scenario names may be started.
+    pub(super) allow_commands: bool,
     pub(super) promises: Vec<Expectation>,
 }
 
@@ -155,6 +157,7 @@ impl Runner {
             tied: true,
             build_only: None,
         };
+            allow_commands: self.allow_commands,
         let ended = runs::run(&job, &self.stop)?;
         Ok(self.came(ended, file))
     }
