@@ -13,6 +13,8 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::commands::outcome::WrongUse;
 use crate::commands::output::say;
+use crate::files;
+use crate::units::Bytes;
 use crate::whole::{self, Unfinished};
 
 /// The journal's name in the folder.
@@ -159,12 +161,16 @@ pub(in crate::commands) fn go_on(
 
 /// Makes the folder of a sweep, and holds it for as long as the file is open; one with anything but a sweep in it is refused.
 pub(in crate::commands) fn hold(path: &Path) -> anyhow::Result<File> {
-    std::fs::create_dir_all(path.join("runs")).map_err(|error| {
-        WrongUse(format!(
-            "cannot make the folder {}: {error}; name a writable one with -o",
-            path.display()
-        ))
-    })?;
+    let make = |folder: &Path| {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            WrongUse(format!(
+                "cannot make the folder {}: {error}; name a writable one with -o",
+                path.display()
+            ))
+        })
+    };
+    make(path)?;
+    refuse_others(path)?;
     let runs = path.join("runs");
     if runs.is_symlink() {
         return Err(WrongUse(format!(
@@ -173,7 +179,7 @@ pub(in crate::commands) fn hold(path: &Path) -> anyhow::Result<File> {
         ))
         .into());
     }
-    refuse_others(path)?;
+    make(&runs)?;
     lock(path)
 }
 
@@ -201,9 +207,28 @@ fn lock(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// A folder with anything but a sweep in it is somebody's.
+/// Whether this is a lock that a sweep made, or nothing: it holds the number of a process.
+fn is_lock(path: &Path) -> bool {
+    if path.symlink_metadata().is_err() {
+        return true;
+    }
+    let is_number = |text: String| text.trim_end().bytes().all(|byte| byte.is_ascii_digit());
+    !path.is_symlink() && files::read_text(path, Bytes(32)).is_ok_and(is_number)
+}
+
+/// A folder with anything but a sweep in it is somebody's, and nothing in it is changed.
 fn refuse_others(path: &Path) -> anyhow::Result<()> {
-    if path.join(JOURNAL).exists() {
+    let lock = path.join(LOCK);
+    if !is_lock(&lock) {
+        return Err(WrongUse(format!(
+            "{} is no sweep's lock; name another folder with -o",
+            lock.display()
+        ))
+        .into());
+    }
+    let journal = path.join(JOURNAL);
+    if journal.symlink_metadata().is_ok() {
+        JournalFile::read(&journal).map_err(WrongUse::because)?;
         return Ok(());
     }
     for entry in std::fs::read_dir(path)? {

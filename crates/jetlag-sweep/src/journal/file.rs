@@ -27,6 +27,15 @@ pub enum JournalError {
         /// The name.
         path: PathBuf,
     },
+    /// Something in it is no journal's.
+    #[error(
+        "{} is no journal of a sweep, or the line that a sweep begins with is damaged; nothing in it was changed: move it away, or name another folder",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
     /// It is of a later version.
     #[error("{} is of version {found} of the journal, and this jetlag knows version {known}: use the newer jetlag", path.display())]
     Newer {
@@ -178,6 +187,9 @@ fn at(path: &Path, error: io::Error) -> JournalError {
 
 fn known(path: &Path, journal: Journal) -> Result<Journal, JournalError> {
     match &journal.header {
+        _ if journal.is_foreign => Err(JournalError::Foreign {
+            path: path.to_owned(),
+        }),
         Some(header) if header.format > super::FORMAT => Err(JournalError::Newer {
             path: path.to_owned(),
             found: header.format,
