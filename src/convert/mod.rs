@@ -137,7 +137,7 @@ fn meant(nearest: &Option<String>) -> String {
 }
 
 /// What was written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Converted {
     /// Messages.
     pub messages: u64,
@@ -145,6 +145,8 @@ pub struct Converted {
     pub topics: u64,
     /// Messages of a damaged bag, or frames of a damaged video, that could not be read.
     pub lost: u64,
+    /// What was missing in a bag when it was opened, a sentence each.
+    pub missing: Vec<String>,
 }
 
 /// Is told how much was written, of how much.

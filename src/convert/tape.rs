@@ -184,6 +184,7 @@ impl Tape {
             messages,
             topics,
             lost: 0,
+            missing: Vec::new(),
         })
     }
 }

@@ -115,8 +115,11 @@ impl Opened {
             None => {
                 let bag = Bag::open(&spec.path, &Limits::default()).map_err(recording)?;
                 let name = spec.path.display().to_string();
-                let lost = &bag.summary().losses;
-                lost.iter().for_each(|loss| log::warn!("{name}: {loss}"));
+                let summary = bag.summary();
+                summary.losses.iter().for_each(|loss| log::warn!("{loss}"));
+                if summary.unchecked_files > 0 {
+                    log::warn!("{name} is too long for its checksums to be looked at before the run");
+                }
                 let places = Arc::new(bag::Places::of(&bag, &name));
                 let opened = self.bags.entry(spec.path.clone()).or_insert((bag, places));
                 opened.clone()
