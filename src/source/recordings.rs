@@ -132,25 +132,25 @@ impl Opened {
     /// # Errors
     /// No ffmpeg, no such video, or one that does not decode.
     pub fn video(&mut self, spec: &VideoSpec) -> Result<Stored, SourceError> {
-        video::source(spec, self.guard.as_ref())
-    }
-
         self.allow(match &spec.decoder {
             VideoDecoder::Command { command, .. } => Some(command),
             VideoDecoder::Ffmpeg(_) => None,
         })?;
+        video::source(spec, self.guard.as_ref())
+    }
+
     /// A camera as a source.
     ///
     /// # Errors
     /// No ffmpeg or other program, no such camera, or one that gives nothing.
     pub fn camera(&mut self, spec: &CameraSpec) -> Result<Box<dyn Source>, SourceError> {
-        Ok(Box::new(camera::source(spec, self.guard.as_ref())?))
-    }
-}
         self.allow(match &spec.from {
             CameraFrom::Command { command, .. } => Some(command),
             CameraFrom::Device { .. } => None,
         })?;
+        Ok(Box::new(camera::source(spec, self.guard.as_ref())?))
+    }
+}
 
 /// The topics of a bag that frames are made of.
 ///
