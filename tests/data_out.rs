@@ -329,6 +329,33 @@ fn what_a_damaged_bag_lacks_is_told_by_every_command() {
 }
 
 #[test]
+fn tables_that_lack_what_they_should_have_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    done(at, "data synth --format nuscenes --out d --seconds 1 --seed 5");
+    let version = std::fs::read_dir(at.join("d"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut version = version;
+    let version = version
+        .find(|path| path.join("sample_data.json").is_file())
+        .unwrap();
+    let empty = |table: &str, code: i32, words: &str| {
+        let path = version.join(format!("{table}.json"));
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, "[]").unwrap();
+        let output = jetlag(at, &format!("data convert d --out {table}.mcap"));
+        assert_eq!(output.status.code(), Some(code), "{table}: {}", said(&output));
+        assert!(said(&output).contains(words), "{}", said(&output));
+        std::fs::write(&path, whole).unwrap();
+    };
+    empty("sample_data", 2, "has no captures");
+    assert!(!at.join("sample_data.mcap").exists());
+    empty("ego_pose", 4, "captures have no row in ego_pose");
+    done(at, "data convert d --out o.mcap");
+}
+
+#[test]
 fn real_recordings_become_bags() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -62,6 +62,12 @@ pub enum ConvertError {
         .0.display()
     )]
     Unknown(PathBuf),
+    /// A dataset whose tables lead to no capture.
+    #[error(
+        "{} has no captures: its tables are there, and lead to none (in nuScenes a capture has a row in sample_data, and one in ego_pose); copy it again if you have the original",
+        .0.display()
+    )]
+    Empty(PathBuf),
     /// A file that is neither a bag nor a video.
     #[error(
         "{} is no recording: it is neither a bag (MCAP, SQLite) nor a video, of which is said: {video}",
@@ -173,6 +179,9 @@ impl Recording {
                 let there: Vec<String> = bag.topics().iter().map(|topic| topic.name().to_owned()).collect();
                 wanted_are_there(path, &options.topics, &there)?;
                 Kind::Bag(bag, options.topics.clone())
+            }
+            recognise::Found::Tape(tape) if tape.is_empty() => {
+                return Err(ConvertError::Empty(path.to_owned()));
             }
             recognise::Found::Tape(mut tape) => {
                 wanted_are_there(path, &options.topics, &tape.topics())?;
