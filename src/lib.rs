@@ -44,7 +44,6 @@ pub mod gpu;
 pub mod npy;
 pub mod scenario;
 pub mod show;
-pub mod shown;
 pub mod source;
 pub mod sweep;
 pub mod telemetry;
@@ -54,5 +53,5 @@ pub mod written;
 
 pub use jetlag_board as board;
 pub use jetlag_range::{self as range, trace};
-pub use jetlag_record::{self as record, files, nearest, shell, units, whole};
+pub use jetlag_record::{self as record, files, nearest, shell, shown, units, whole};
 pub use jetlag_report::{self as report, analysis};

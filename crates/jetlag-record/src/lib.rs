@@ -45,6 +45,7 @@ pub mod reader;
 pub mod scenario;
 mod schema;
 pub mod shell;
+pub mod shown;
 mod signal;
 mod strings;
 pub mod units;
