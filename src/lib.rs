@@ -44,16 +44,14 @@ pub mod gpu;
 pub mod npy;
 pub mod scenario;
 pub mod show;
-pub mod shown;
 pub mod source;
 pub mod sweep;
 pub mod telemetry;
 pub mod tenant;
 pub mod tensor;
-pub mod whole;
 pub mod written;
 
 pub use jetlag_board as board;
 pub use jetlag_range::{self as range, trace};
-pub use jetlag_record::{self as record, files, nearest, shell, units};
+pub use jetlag_record::{self as record, files, nearest, shell, shown, units, whole};
 pub use jetlag_report::{self as report, analysis};

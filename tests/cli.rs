@@ -12,6 +12,8 @@ mod gate;
 mod hostile;
 mod limits;
 mod output;
+#[cfg(feature = "recordings")]
+mod programs;
 
 use std::fs;
 use std::path::{Path, PathBuf};

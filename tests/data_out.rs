@@ -280,6 +280,81 @@ fn what_cannot_be_written_or_read_is_a_sentence() {
 }
 
 /// Real bags and datasets, of every kind that is at hand.
+/// A bag with one changed bit, and one that is cut off: each command says what is missing in its last line, and ends with 4.
+#[test]
+fn what_a_damaged_bag_lacks_is_told_by_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    done(at, "data synth --format nuscenes --out d --seconds 1 --seed 5");
+    done(at, "data convert d --out whole.mcap --compression none");
+    let whole = std::fs::read(at.join("whole.mcap")).unwrap();
+    let mut changed = whole.clone();
+    changed[whole.len() / 2] ^= 4;
+    std::fs::write(at.join("changed.mcap"), changed).unwrap();
+    std::fs::write(at.join("cut.mcap"), &whole[..whole.len() * 2 / 3]).unwrap();
+    let topic = "/lidar_top";
+    for (bag, why) in [("changed.mcap", "checksum"), ("cut.mcap", "cut off")] {
+        for line in [
+            format!("inspect {bag}"),
+            format!("data convert {bag} --out new-{bag}"),
+        ] {
+            let output = jetlag(at, &line);
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            assert_eq!(output.status.code(), Some(4), "{line}: {}", said(&output));
+            let last = text.trim().lines().last().unwrap();
+            assert!(
+                last.starts_with("missing: ") && last.contains(why),
+                "{line}: {text}"
+            );
+        }
+        for sharing in ["Streams", "Processes"] {
+            let scenario = format!(
+                "Scenario(duration: \"600s\", warmup: \"0s\", sharing: {sharing}, telemetry: (interval: \"1s\", sources: [Host]), \
+                 tenants: [Tenant(name: \"t\", backend: Null, source: Bag(path: \"{bag}\", topic: \"{topic}\", repeat: false), \
+                 arrival: Closed())])"
+            );
+            std::fs::write(at.join("s.ron"), scenario).unwrap();
+            let output = jetlag(at, "run s.ron --quiet --out run.mcap --force --format json");
+            assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+            let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+            let findings = report["run"]["findings"].to_string();
+            assert!(
+                findings.contains("source-damaged") && findings.contains(why),
+                "{findings}"
+            );
+            assert_eq!(jetlag(at, "report run.mcap").status.code(), Some(4));
+        }
+    }
+    assert_eq!(jetlag(at, "inspect whole.mcap").status.code(), Some(0));
+}
+
+#[test]
+fn tables_that_lack_what_they_should_have_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    done(at, "data synth --format nuscenes --out d --seconds 1 --seed 5");
+    let version = std::fs::read_dir(at.join("d"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut version = version;
+    let version = version
+        .find(|path| path.join("sample_data.json").is_file())
+        .unwrap();
+    let empty = |table: &str, code: i32, words: &str| {
+        let path = version.join(format!("{table}.json"));
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, "[]").unwrap();
+        let output = jetlag(at, &format!("data convert d --out {table}.mcap"));
+        assert_eq!(output.status.code(), Some(code), "{table}: {}", said(&output));
+        assert!(said(&output).contains(words), "{}", said(&output));
+        std::fs::write(&path, whole).unwrap();
+    };
+    empty("sample_data", 2, "has no captures");
+    assert!(!at.join("sample_data.mcap").exists());
+    empty("ego_pose", 4, "captures have no row in ego_pose");
+    done(at, "data convert d --out o.mcap");
+}
+
 #[test]
 fn real_recordings_become_bags() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,6 +4,8 @@
 //! files beside each other form no circle: what a folder's files import counts as the folder's. A file may name what its parent
 //! holds, as Rust's modules do.
 
+mod writing;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

@@ -3,6 +3,7 @@
 mod cooling;
 mod kills;
 mod knees;
+mod links;
 mod refused;
 mod rows;
 

@@ -65,10 +65,14 @@ fn scenario(folder: &Path, duration: &str, tenants: &[&str]) -> Command {
     );
     std::fs::write(&file, text).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_jetlag"));
-    command
-        .arg("run")
-        .arg(file)
-        .args(["--quiet", "--force", "--format", "json", "--out"]);
+    command.arg("run").arg(file).args([
+        "--quiet",
+        "--force",
+        "--allow-commands",
+        "--format",
+        "json",
+        "--out",
+    ]);
     command.arg(folder.join("run.mcap"));
     command
 }

@@ -268,6 +268,7 @@ impl World {
                 sim_contention: self.contention,
                 expect: Vec::new(),
                 tenants,
+                allow_commands: false,
             }),
         }
     }

@@ -61,6 +61,9 @@ pub struct CompareArgs {
     /// Run two scenarios in turns and compare them; the seed decides the order.
     #[arg(long, num_args = 2, value_names = ["A.RON", "B.RON"])]
     pub ab: Vec<PathBuf>,
+    /// Start programs that the scenarios name, such as a camera's; read them first.
+    #[arg(long, requires = "ab")]
+    pub allow_commands: bool,
     /// How often to run each scenario [default: 5].
     #[arg(long, value_name = "N")]
     pub rounds: Option<u32>,

@@ -71,6 +71,9 @@ pub struct RunOptions {
     /// else for 2 s; see docs/kernels.md.
     #[arg(long)]
     pub trace: bool,
+    /// Start programs that the scenario names, such as a camera's; read them first.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub allow_commands: bool,
     /// Show the dashboard during the run: tenants and board.
     #[arg(long, conflicts_with = "quiet")]
     pub live: bool,
@@ -130,6 +133,9 @@ pub struct DeployArgs {
     /// Most that is fetched at a time, in GiB.
     #[arg(long, value_name = "GIB", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..1 << 20))]
     pub at_most: u64,
+    /// Let the board start programs that the scenario names; read them first.
+    #[arg(long, conflicts_with_all = ["resume", "fetch"])]
+    pub allow_commands: bool,
     /// Option for `ssh -o`; may be repeated.
     #[arg(long = "ssh-option", value_name = "NAME=VALUE")]
     pub ssh_options: Vec<String>,

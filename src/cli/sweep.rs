@@ -39,6 +39,9 @@ pub struct SweepArgs {
     /// Time that a run may take, as the sweep's `limit`.
     #[arg(long, value_name = "DURATION")]
     pub limit: Option<String>,
+    /// Start programs that the scenario names, such as a camera's; read them first.
+    #[arg(long)]
+    pub allow_commands: bool,
     /// Start also where it is many runs or takes long.
     #[arg(short, long)]
     pub yes: bool,

@@ -13,6 +13,7 @@ use crate::ceilings::{DevicePeak, DeviceRate, Effort, Measured, Moved, OfDevice,
 use crate::cli::{CeilingsArgs, CeilingsBackend, Format};
 use crate::report::text::roofline::of_ceilings;
 use crate::units::parse_duration;
+use crate::whole;
 
 /// Measures, prints, and writes the file that was asked for.
 ///
@@ -54,7 +55,7 @@ pub(super) fn run(args: &CeilingsArgs) -> anyhow::Result<Outcome> {
 }
 
 fn write(file: &Path, json: &str, measured: &Ceilings) -> anyhow::Result<()> {
-    std::fs::write(file, json).with_context(|| format!("cannot write {}", file.display()))?;
+    whole::write(file, json, true).with_context(|| format!("cannot write {}", file.display()))?;
     say(&format!(
         "{}: {}, {}; hold runs against it: jetlag roofline RUN --ceilings {}",
         file.display(),

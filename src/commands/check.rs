@@ -3,6 +3,7 @@
 
 use super::fits::{self, Checked};
 use super::opening;
+use super::programs;
 use super::tenants;
 use crate::board::Roots;
 use crate::detector::Detector;
@@ -67,10 +68,17 @@ fn one(scenario: &Scenario, number: usize, tenant: &Tenant) -> Checked {
             Ok(mut detector) => of_files(fits::detector(&mut detector), &tenant.backend),
         },
     };
-    if let Err(problem) = first_frame(tenant) {
+    // Whoever wrote the scenario named them, and nothing of it is started here.
+    let starts = programs::named(tenant);
+    if starts.is_empty()
+        && let Err(problem) = first_frame(tenant)
+    {
         checked.problems.push(problem);
     }
-    if !checked.problems.is_empty() {
+    checked.notes.extend(starts.iter().map(|line| {
+        format!("its frames are those of `{line}`, which is not started here; a run starts it with --allow-commands")
+    }));
+    if !checked.problems.is_empty() || !starts.is_empty() {
         return checked;
     }
     match tenants::unbuilt(tenant) {
@@ -122,7 +130,7 @@ fn of_files(checked: Checked, backend: &BackendChoice) -> Checked {
 fn first_frame(tenant: &Tenant) -> Result<(), String> {
     let mut source = opening::source(
         &tenant.source,
-        &mut Opened::guarded_by(std::env::current_exe().ok()),
+        &mut Opened::guarded_by(std::env::current_exe().ok(), false),
     )
     .map_err(|error| error.to_string())?;
     if source.info().kind == ContentKind::Empty {

@@ -21,6 +21,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print_styled, say};
 use super::phases::{length, phases};
+use super::programs;
 use super::report;
 use super::run_path::{spare_files, unix_seconds};
 use super::runs::{self, Ended, Job, resolved};
@@ -154,6 +155,10 @@ struct Recorded {
 
 fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded> {
     let scenarios = [resolved(a, &args.sets)?, resolved(b, &args.sets)?];
+    let allow_commands = programs::allowed(args.allow_commands);
+    for scenario in &scenarios {
+        programs::refuse(scenario, allow_commands)?;
+    }
     let rounds = args.rounds.unwrap_or(ROUNDS);
     if rounds == 0 {
         return Err(WrongUse("--rounds must be at least 1".to_owned()).into());
@@ -179,7 +184,7 @@ fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded
             }
             // Both of a round draw alike: the same arrivals, and the same scenes where the scenario leaves their seed open.
             let seed = scenarios[0].seed.wrapping_add(u64::from(round));
-            if !record([a, b][side], &args.sets, seed, &file, &stop)? {
+            if !record([a, b][side], &args.sets, (seed, allow_commands), &file, &stop)? {
                 break 'rounds;
             }
             files[side].push(file);
@@ -212,7 +217,7 @@ fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded
 pub(super) fn record(
     scenario: &Path,
     sets: &[String],
-    seed: u64,
+    (seed, allow_commands): (u64, bool),
     file: &Path,
     stop: &AtomicBool,
 ) -> anyhow::Result<bool> {
@@ -224,6 +229,7 @@ pub(super) fn record(
         limit: None,
         tied: false,
         build_only: None,
+        allow_commands,
     };
     let (status, said) = match runs::run(&job, stop)? {
         Ended::Interrupted => return Ok(false),

@@ -20,6 +20,7 @@ use crate::files;
 use crate::report::text::counters as text;
 use crate::shell;
 use crate::units::Bytes;
+use crate::whole;
 pub(super) use target::reduced;
 
 /// Most bytes of a file with counters: a raw page of a hundred thousand kernels.
@@ -59,7 +60,7 @@ pub(super) fn run(args: &CountersArgs) -> anyhow::Result<Outcome> {
     };
     let json = serde_json::to_string_pretty(&counters)? + "\n";
     if let Some(file) = &args.output {
-        std::fs::write(file, &json).with_context(|| format!("cannot write {}", file.display()))?;
+        whole::write(file, &json, args.force).with_context(|| format!("cannot write {}", file.display()))?;
         say(&format!(
             "{}: set it beside the work of a run: jetlag roofline RUN --counters {}",
             file.display(),

@@ -26,6 +26,7 @@ use serde_json::Value;
 use super::expectation;
 use super::outcome::{Outcome, WrongUse};
 use super::output::say;
+use super::programs;
 use super::report;
 use super::run_path::unix_seconds;
 use super::signals::stop_in_order_on_signals;
@@ -154,6 +155,7 @@ fn start<'a>(
     *there = RunThere::NotBegun;
     refuse_another(args, board)?;
     let scenario = resolve(args, board, path)?;
+    programs::refuse(&scenario, args.allow_commands)?;
     let mut payload = Payload::of(path, &scenario)?;
     let jetlag = bring(args, host, board, &mut payload)?;
     let name = run_name(&scenario.name);
@@ -165,6 +167,7 @@ fn start<'a>(
         format!("{0}/runs/{name}/{name}.mcap", board.folder),
     ];
     words.extend(set_words(payload.sets(&board.folder).iter().chain(&args.sets)));
+    words.extend(args.allow_commands.then(|| "--allow-commands".to_owned()));
     let terminal = terminal(args, board);
     words.push(if terminal.is_some() { "--live" } else { "--quiet" }.to_owned());
     say(&format!("running {name}"));

@@ -29,6 +29,7 @@ use crate::report::export::{
     self as formats, Export, csv::CsvExport, measured::Measured, perfetto::PerfettoExport, tables::TABLES,
 };
 use crate::units::Bytes;
+use crate::whole;
 
 /// Batches that CV-CUDA's launcher leaves out at each end where nothing else is said.
 const WARMUP_BATCHES: u64 = 1;
@@ -154,7 +155,7 @@ fn perfetto(run: &Path, args: &ExportArgs) -> anyhow::Result<Outcome> {
     spare_files(path, args.force)?;
     let reader = report::open(run)?;
     let limit = args.shard_mib << 20;
-    let open = |shard: usize| File::create(shard_path(path, shard)).map(BufWriter::new);
+    let open = |shard: usize| whole::create(&shard_path(path, shard), args.force).map(BufWriter::new);
     let mut trace =
         PerfettoExport::new(reader.manifest(), limit, open).with_context(|| cannot_write(path))?;
     let outcome = stream(reader, &mut trace, path)?;
@@ -298,7 +299,7 @@ fn make_folder(path: &Path) -> anyhow::Result<()> {
 
 fn create(path: &Path, replace: bool) -> anyhow::Result<BufWriter<File>> {
     spare_files(path, replace)?;
-    let file = File::create(path).with_context(|| cannot_write(path))?;
+    let file = whole::create(path, replace).with_context(|| cannot_write(path))?;
     Ok(BufWriter::new(file))
 }
 
@@ -317,7 +318,7 @@ fn deliver(path: Option<&Path>, text: &[u8], replace: bool) -> anyhow::Result<()
     match path {
         Some(path) => {
             spare_files(path, replace)?;
-            fs::write(path, text).with_context(|| cannot_write(path))?;
+            whole::write(path, text, replace).with_context(|| cannot_write(path))?;
             wrote(path);
         }
         None => print(&String::from_utf8_lossy(text))?,

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use crate::files;
 use crate::record::Failure;
+use crate::{files, whole};
 
 /// As long as such a file may be.
 const LONGEST: u64 = 4 << 20;
 
 /// Writes the failures.
 pub(super) fn write(file: &Path, failures: &[Failure]) -> std::io::Result<()> {
-    std::fs::write(file, serde_json::to_vec(failures)?)
+    whole::write_whole(file, &serde_json::to_vec(failures)?)
 }
 
 /// Reads them, and removes the file; none where there is no such file.

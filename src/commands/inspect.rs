@@ -31,6 +31,7 @@ use crate::show::inspect as show;
 use crate::show::plan;
 use crate::tensor::{ElementType, Shape};
 use crate::units::Nanos;
+use crate::whole;
 
 /// Nodes shown of a profile.
 const MOST_NODES: usize = 20;
@@ -324,7 +325,8 @@ fn draw(args: &InspectArgs, picture: &Path, loaded: Result<&PlanFacts, &str>) ->
     }
     let edges = graph::edges(&layers).len();
     let drawn = svg(&of_engine(format!("{name}, {} layers", layers.len()), &layers));
-    std::fs::write(picture, drawn).with_context(|| format!("cannot write {}", picture.display()))?;
+    whole::write(picture, drawn, args.force)
+        .with_context(|| format!("cannot write {}", picture.display()))?;
     say(&format!(
         "{}: {} layers; open it in a browser",
         picture.display(),

@@ -14,6 +14,7 @@ use crate::analysis::Summary;
 use crate::files;
 use crate::record::Manifest;
 use crate::report::junit;
+use crate::whole;
 
 /// So much of a file is looked at.
 const START: u64 = 1024;
@@ -53,6 +54,6 @@ fn put(path: &Path, text: &[u8]) -> anyhow::Result<()> {
         );
         return Err(WrongUse(said).into());
     }
-    std::fs::write(path, text)
+    whole::write(path, text, true)
         .with_context(|| format!("cannot write {}; name another file with --junit", path.display()))
 }

@@ -17,6 +17,7 @@ use super::signals::stop_on_signals;
 use crate::analysis::compare::{self, Side};
 use crate::cli::Format;
 use crate::scenario::{Scenario, transfers};
+use crate::whole;
 
 /// How often each runs.
 const ROUNDS: usize = 5;
@@ -54,7 +55,7 @@ pub(super) fn run(scenario: Option<&Path>, format: Format) -> anyhow::Result<Out
         Some(path) => path.to_owned(),
         None => {
             let path = folder.path().join("transfers.ron");
-            std::fs::write(&path, SCENARIO).context("the scenario cannot be written")?;
+            whole::write(&path, SCENARIO, false).context("the scenario cannot be written")?;
             path
         }
     };
@@ -69,7 +70,7 @@ pub(super) fn run(scenario: Option<&Path>, format: Format) -> anyhow::Result<Out
             say(&format!("round {} of {ROUNDS}: transfer: {way}", round + 1));
             let file = folder.path().join(format!("{way}-{round}.mcap"));
             let seed = tenants.seed.wrapping_add(round as u64);
-            if !record(&path, &sets(&tenants, way)?, seed, &file, &stop)? {
+            if !record(&path, &sets(&tenants, way)?, (seed, false), &file, &stop)? {
                 break 'rounds;
             }
             files[number].push(file);

@@ -45,6 +45,7 @@ mod phases;
 #[cfg_attr(not(feature = "models"), path = "without_models/predict.rs")]
 mod predict;
 mod processes;
+mod programs;
 pub mod progress;
 #[cfg_attr(not(feature = "models"), path = "without_models/recorded_work.rs")]
 mod recorded_work;

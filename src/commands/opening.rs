@@ -10,7 +10,7 @@ use crate::detector::fusion::{NoFusion, fuse};
 use crate::detector::{Detector, DetectorError, network, spec};
 use crate::embedded;
 use crate::engine::plan::is_plan;
-use crate::scenario::{DetectorRef, MadeInputs, SetSpec, SourceSpec, Tenant};
+use crate::scenario::{DetectorRef, MadeInputs, Scenario, SetSpec, SourceSpec, Tenant};
 use crate::source::empty::EmptySource;
 use crate::source::recordings::Opened;
 use crate::source::several::Several;
@@ -125,11 +125,11 @@ pub struct Common {
     feeds: BTreeMap<String, Arc<Feed>>,
 }
 
-impl Default for Common {
-    /// Nothing yet.
-    fn default() -> Common {
+impl Common {
+    /// Nothing yet; programs that the scenario names may be started where its user allowed it.
+    pub fn of(scenario: &Scenario) -> Common {
         Common {
-            recordings: Opened::guarded_by(std::env::current_exe().ok()),
+            recordings: Opened::guarded_by(std::env::current_exe().ok(), scenario.allow_commands),
             feeds: BTreeMap::new(),
         }
     }

@@ -1,5 +1,6 @@
 //! What commands print: results to stdout, everything said to the person to stderr.
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 use std::sync::OnceLock;
 
@@ -54,5 +55,41 @@ fn write(text: &str) -> anyhow::Result<bool> {
 
 /// Says something to the person, on stderr; what a terminal would obey in it is shown.
 pub(super) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", shown(text));
+    let _ = writeln!(std::io::stderr().lock(), "{}", shown(&shortened(text)));
+}
+
+/// Bytes of what is said that are kept of its beginning and of its end, where it is longer than both: somebody's file may have lines
+/// without end, and the end says what to do.
+const SAID: [usize; 2] = [12 << 10, 4 << 10];
+
+fn shortened(text: &str) -> Cow<'_, str> {
+    let [begin, end] = SAID;
+    if text.len() <= begin + end {
+        return Cow::Borrowed(text);
+    }
+    let (begin, end) = (
+        text.floor_char_boundary(begin),
+        text.ceil_char_boundary(text.len() - end),
+    );
+    let left_out = end - begin;
+    Cow::Owned(format!(
+        "{} … ({left_out} bytes are left out) … {}",
+        &text[..begin],
+        &text[end..]
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_has_a_bound_and_keeps_its_beginning_and_its_end() {
+        assert_eq!(shortened("as it is"), "as it is");
+        let long = format!("wanted {}; do this", "é".repeat(1 << 20));
+        let short = shortened(&long);
+        assert!(short.len() < 17 << 10, "{}", short.len());
+        assert!(short.starts_with("wanted éé") && short.ends_with("éé; do this"));
+        assert!(short.contains("bytes are left out"));
+    }
 }

@@ -32,6 +32,7 @@ use crate::report::contents::ContentsTally;
 use crate::report::log::LogTally;
 use crate::report::{self, Style};
 use crate::units::Bytes;
+use crate::whole;
 
 /// Prints the summaries of run files, or writes them as a page; the outcome tells what the exit code must.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
@@ -192,7 +193,7 @@ pub(super) fn write_page(
         say(why);
     }
     report::html::write_with_pictures(&reported, &pictures, compared.as_ref(), &mut out)?;
-    std::fs::write(page, &out).with_context(|| format!("cannot write {}", page.display()))?;
+    whole::write(page, &out, replace).with_context(|| format!("cannot write {}", page.display()))?;
     say(&format!(
         "{} ({}): open it in a browser",
         page.display(),

@@ -18,6 +18,7 @@ use crate::analysis::roofline::{Gathered, Gatherer, RunRoofline, against, of_run
 use crate::cli::{Format, ReportArgs, ResultFormat, RooflineArgs};
 use crate::report as reports;
 use crate::units::Bytes;
+use crate::whole;
 
 /// Prints rooflines of runs, or writes them as a page.
 ///
@@ -43,7 +44,8 @@ pub(super) fn run(args: &RooflineArgs) -> anyhow::Result<Outcome> {
     match (&args.html, args.format) {
         (Some(page), _) => {
             reports::html::roofline::write(&roofline, &mut out)?;
-            std::fs::write(page, &out).with_context(|| format!("cannot write {}", page.display()))?;
+            whole::write(page, &out, args.force)
+                .with_context(|| format!("cannot write {}", page.display()))?;
             let size = Bytes(out.len() as u64);
             say(&format!("{} ({size}): open it in a browser", page.display()));
         }

@@ -20,6 +20,7 @@ use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::phases::{announcement, phases};
 use super::processes::Processes;
+use super::programs;
 use super::recorded_work;
 use super::run_path::{Reserved, spare_files};
 use super::signals::{Starting, stop_on_signals};
@@ -30,7 +31,9 @@ use super::{live, report};
 use crate::cli::{CeilingsOf, Format, RunOptions};
 use crate::clock::{Clock, RealClock};
 use crate::record::writer::RunWriter;
-use crate::record::{Manifest, POWER_MODE_CLOCKS_FACT, POWER_MODE_FACT, PROCESSES_FACT, Subject};
+use crate::record::{
+    Event, Manifest, POWER_MODE_CLOCKS_FACT, POWER_MODE_FACT, PROCESSES_FACT, Subject, TenantManifest,
+};
 use crate::scenario::{
     self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, Scenario, Shapes, Sharing,
 };
@@ -97,6 +100,8 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     if options.dry_run {
         return dry_run(&scenario, &options);
     }
+    scenario.allow_commands = programs::allowed(options.allow_commands);
+    programs::refuse(&scenario, scenario.allow_commands)?;
     if let Origin::File(path, _) = &origin
         && !options.quiet
         && let Some(hint) = single::hint(path)
@@ -139,6 +144,11 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     let mut writer = reserved.record(&manifest)?;
     for node in &work {
         writer.work(node)?;
+    }
+    for tenant in &manifest.tenants {
+        if let Some(gap) = damaged(tenant) {
+            writer.write(&Event::Finding(gap.into()))?;
+        }
     }
     if let Some(text) = announcement(&scenario, &phases(&scenario)) {
         say(&text);
@@ -183,6 +193,15 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
         Outcome::Interrupted
     } else {
         outcome
+    })
+}
+
+/// What a tenant's recording lacked.
+fn damaged(tenant: &TenantManifest) -> Option<Gap> {
+    let losses = tenant.selection.as_ref()?.losses.clone();
+    (!losses.is_empty()).then(|| Gap::DamagedSource {
+        tenant: tenant.name.clone(),
+        losses,
     })
 }
 

@@ -4,7 +4,7 @@
 #[cfg(feature = "trace")]
 mod at_once;
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{BufWriter, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,9 +12,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Context;
 
 use super::outcome::WrongUse;
-use crate::files;
 use crate::record::writer::{RecordError, RunWriter};
 use crate::record::{Manifest, Utc};
+use crate::{files, whole};
 
 #[cfg(feature = "trace")]
 pub(super) use at_once::AtOnce;
@@ -128,7 +128,7 @@ impl Reserved {
             }
         }
         // Not emptied before something is recorded: until then the run may yet be refused.
-        let opened = OpenOptions::new().write(true).open(path);
+        let opened = whole::existing(path);
         let file = opened.map_err(|error| cannot_create(path, error))?;
         // A device such as /dev/null keeps nothing of a run that another one could spoil.
         if path.is_file() && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {

@@ -41,6 +41,8 @@ pub(super) struct Job<'a> {
     pub(super) tied: bool,
     /// The tenant whose plans alone are built, where nothing is run.
     pub(super) build_only: Option<&'a str>,
+    /// Whether programs that the scenario names may be started.
+    pub(super) allow_commands: bool,
 }
 
 /// How a run ended.
@@ -112,6 +114,9 @@ pub(super) fn run(job: &Job<'_>, stop: &AtomicBool) -> anyhow::Result<Ended> {
     command.arg(&failure);
     if let Some(tenant) = job.build_only {
         command.args(["--build-only", tenant]);
+    }
+    if job.allow_commands {
+        command.arg("--allow-commands");
     }
     if let Some(seed) = job.seed {
         command.args(["--set", &format!("seed={seed}")]);

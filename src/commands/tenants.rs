@@ -251,7 +251,7 @@ pub fn all(scenario: &Scenario) -> Result<All, Obstacles> {
     let mut watch = Watch::start();
     let devices = Devices::open(scenario, &scenario.tenants);
     let opened_in = watch.lap();
-    let mut common = Common::default();
+    let mut common = Common::of(scenario);
     for (number, tenant) in scenario.tenants.iter().enumerate() {
         match one(
             scenario,
@@ -295,7 +295,7 @@ pub fn alone(scenario: &Scenario, number: usize) -> Result<All, Vec<Obstacle>> {
         tenant,
         &device,
         (&devices, watch.lap()),
-        &mut Common::default(),
+        &mut Common::of(scenario),
     )?;
     Ok(All {
         tenants: vec![ready],

@@ -43,6 +43,7 @@ pub(super) fn copy(
     let (mut reader, mut message) = (from.reader(), Vec::new());
     let mut done = Converted {
         topics: chosen.len() as u64,
+        missing: from.summary().missing(),
         ..Converted::default()
     };
     while let Some(Reverse((time, topic, entry))) = heads.pop() {

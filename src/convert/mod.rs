@@ -62,6 +62,12 @@ pub enum ConvertError {
         .0.display()
     )]
     Unknown(PathBuf),
+    /// A dataset whose tables lead to no capture.
+    #[error(
+        "{} has no captures: its tables are there, and lead to none (in nuScenes a capture has a row in sample_data, and one in ego_pose); copy it again if you have the original",
+        .0.display()
+    )]
+    Empty(PathBuf),
     /// A file that is neither a bag nor a video.
     #[error(
         "{} is no recording: it is neither a bag (MCAP, SQLite) nor a video, of which is said: {video}",
@@ -137,7 +143,7 @@ fn meant(nearest: &Option<String>) -> String {
 }
 
 /// What was written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Converted {
     /// Messages.
     pub messages: u64,
@@ -145,6 +151,8 @@ pub struct Converted {
     pub topics: u64,
     /// Messages of a damaged bag, or frames of a damaged video, that could not be read.
     pub lost: u64,
+    /// What was missing in a bag when it was opened, a sentence each.
+    pub missing: Vec<String>,
 }
 
 /// Is told how much was written, of how much.
@@ -171,6 +179,9 @@ impl Recording {
                 let there: Vec<String> = bag.topics().iter().map(|topic| topic.name().to_owned()).collect();
                 wanted_are_there(path, &options.topics, &there)?;
                 Kind::Bag(bag, options.topics.clone())
+            }
+            recognise::Found::Tape(tape) if tape.is_empty() => {
+                return Err(ConvertError::Empty(path.to_owned()));
             }
             recognise::Found::Tape(mut tape) => {
                 wanted_are_there(path, &options.topics, &tape.topics())?;

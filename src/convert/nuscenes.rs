@@ -15,6 +15,7 @@ pub(super) fn tape(dataset: &NuScenes, options: &Options) -> Result<Tape, Conver
         false => Scenes::Names(options.scenes.clone()),
     };
     let mut tape = Tape::of("base_link");
+    let mut without_place = 0_u64;
     for name in dataset.channels() {
         let holds_points = name.starts_with("LIDAR");
         if !is_camera(name) && !holds_points {
@@ -64,9 +65,15 @@ pub(super) fn tape(dataset: &NuScenes, options: &Options) -> Result<Tape, Conver
                 channel,
                 file: frame.file.clone(),
             });
+            without_place += u64::from(frame.ego_pose.is_none());
             tape.places
                 .extend(frame.ego_pose.map(|pose| (frame.captured, pose)));
         }
     }
+    tape.missing.extend((without_place > 0).then(|| {
+        format!(
+            "{without_place} captures have no row in ego_pose, so that /tf does not say where the car was"
+        )
+    }));
     Ok(tape)
 }

@@ -8,6 +8,7 @@ use jetlag_datasets::nuscenes::NuScenes;
 use super::tape::Tape;
 use super::video::Video;
 use super::{ConvertError, Options, entries, folder, kitti, nuscenes};
+use crate::units::Bytes;
 
 pub(super) enum Found {
     Bag(Bag),
@@ -62,16 +63,18 @@ pub(super) fn recognise(path: &Path, options: &Options) -> Result<Found, Convert
             },
             &[],
         )?;
-        let bag = match Bag::open(path, &Limits::default()) {
+        // All of it is read anyway.
+        let limits = Limits {
+            checked_bytes: Bytes(u64::MAX),
+            ..Limits::default()
+        };
+        let bag = match Bag::open(path, &limits) {
             Err(BagError::NotABag {
                 found: Foreign::Other,
                 ..
             }) => return video(path, options),
             bag => bag?,
         };
-        let lost = &bag.summary().losses;
-        lost.iter()
-            .for_each(|loss| log::warn!("{}: {loss}", path.display()));
         return Ok(Found::Bag(bag));
     }
     let has_tables = |name: &str| {

@@ -82,6 +82,8 @@ pub(super) struct Tape {
     pub(super) fixed: Vec<Fixed>,
     /// Of all that could be written, what is; all where nothing is named.
     pub(super) wanted: Vec<String>,
+    /// What the recording lacks, a sentence each.
+    pub(super) missing: Vec<String>,
 }
 
 const PLACES: &str = "/tf";
@@ -184,6 +186,7 @@ impl Tape {
             messages,
             topics,
             lost: 0,
+            missing: self.missing,
         })
     }
 }

@@ -6,9 +6,8 @@
 //! sweep are taken, under the names that they have, and no more of them than was agreed on.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -19,6 +18,7 @@ use super::receive::receive;
 use super::ssh::Host;
 use super::unpack::UnpackError;
 use crate::units::Bytes;
+use crate::whole;
 
 const JOURNAL: &str = "journal.jsonl";
 /// What lies beside the run files; the lock stays where it is.
@@ -199,13 +199,9 @@ fn take(sent: &mut impl BufRead, job: &Job) -> Result<(), UnpackError> {
         path: job.part.clone(),
         error,
     };
-    let opened = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .custom_flags(NO_LINK)
-        .open(&job.part);
-    let mut file = opened.map_err(here)?;
+    let mut file = whole::shared(&job.part).map_err(here)?;
     file.set_len(job.offset).map_err(here)?;
+    file.seek(SeekFrom::End(0)).map_err(here)?;
     let mut left = job.facts.bytes - job.offset;
     let mut buffer = vec![0; 1 << 16];
     while left > 0 {
@@ -219,9 +215,6 @@ fn take(sent: &mut impl BufRead, job: &Job) -> Result<(), UnpackError> {
     }
     file.set_modified(changed(&job.facts)).map_err(here)
 }
-
-/// No link is written through.
-const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
 fn changed(facts: &Facts) -> SystemTime {
     let seconds = Duration::from_secs(u64::try_from(facts.changed_s).unwrap_or(0));

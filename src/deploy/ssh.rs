@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use super::{DeployError, Stop};
 use crate::shell;
 use crate::units::Bytes;
+use crate::whole;
 
 /// What is asked of the board's shell.
 const BOARD: &str = include_str!("board.sh");
@@ -127,7 +128,7 @@ impl Host {
     pub fn start(&self, remote: &[&str], stdin: Stdio, stdout: Stdio) -> Result<Call<'_>, DeployError> {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
         let said = self.private.path().join(format!("said-{number}"));
-        let log = File::create(&said).map_err(|error| DeployError::File {
+        let log = whole::create(&said, false).map_err(|error| DeployError::File {
             path: said.display().to_string(),
             problem: format!("cannot store ssh's output: {error}"),
         })?;

@@ -126,12 +126,7 @@ impl PlanCache {
         let path = self.folder.join(format!("{}.lock", key.as_str()));
         let mut told = false;
         loop {
-            let file = File::options()
-                .create(true)
-                .truncate(false)
-                .write(true)
-                .open(&path)
-                .map_err(self.failed("open", &path))?;
+            let file = crate::whole::shared(&path).map_err(self.failed("open", &path))?;
             // Someone who cleans up may have removed the file between opening and locking it.
             if file.try_lock().is_ok() {
                 if is_file_at(&file, &path) {

@@ -174,6 +174,8 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
         watchdog: typed.watchdog.or(super::default_watchdog()),
         expect: expectations(typed, &tenants, context.env, r),
         tenants,
+        // No file says so.
+        allow_commands: false,
     };
     let named = typed.tenants.iter().flat_map(|all| &all.value);
     let named: Vec<_> = named.filter_map(|tenant| tenant.shared.as_ref()).collect();

@@ -43,18 +43,27 @@ pub fn text(bag: &BagSummary, style: &Style) -> String {
     if let Some(more) = bag.files.len().checked_sub(MOST_FILES).filter(|more| *more > 0) {
         text += &format!("{:<10} and {more} more\n", "");
     }
-    for loss in &bag.losses {
-        text += &format!("missing    {}\n", shown(loss));
-    }
-    if bag.untold_losses > 0 {
-        text += &format!("{:<10} and {} more\n", "", bag.untold_losses);
+    if bag.unchecked_files > 0 {
+        text += &format!(
+            "checksums  not looked at in {} files, which are long; jetlag data convert looks at all\n",
+            bag.unchecked_files
+        );
     }
     // Names of topics are long, and are copied from here: they stay on one line.
     let wide = Style {
         width: style.width.max(WIDE),
         ..*style
     };
-    text + "\n" + &topics(&bag.topics).render(&wide)
+    text += "\n";
+    text += &topics(&bag.topics).render(&wide);
+    // Last, where it is not overlooked.
+    for loss in &bag.losses {
+        text += &format!("missing: {}\n", shown(loss));
+    }
+    if bag.untold_losses > 0 {
+        text += &format!("missing: and {} more\n", bag.untold_losses);
+    }
+    text
 }
 
 fn topics(topics: &[TopicSummary]) -> Grid {

@@ -23,6 +23,7 @@ use super::calibration::Calibration;
 use super::synthetic::{MAX_TRUNCATED, MIN_HEIGHT, MIN_VISIBLE, Object, Observation};
 use crate::files;
 use crate::record::detection::{Box2d, Box3d};
+use crate::whole;
 
 /// One row of a label file.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,23 +71,23 @@ pub fn write_scene(
         Ok(folder.join(format!("{name}.{ending}")))
     };
     let write = |path: std::path::PathBuf, bytes: &[u8]| {
-        std::fs::write(&path, bytes).map_err(|error| SourceError::Write { path, error })
+        whole::write(&path, bytes, false).map_err(|error| SourceError::Write { path, error })
     };
     let path = file("image_2", "png")?;
-    image::save_buffer(
-        &path,
+    let mut picture = std::io::Cursor::new(Vec::new());
+    let encoded = image::write_buffer_with_format(
+        &mut picture,
         &seen.image.rgb,
         seen.image.width as u32,
         seen.image.height as u32,
         image::ExtendedColorType::Rgb8,
-    )
-    .map_err(|error| SourceError::Write {
-        path,
-        error: match error {
-            image::ImageError::IoError(error) => error,
-            other => std::io::Error::other(other),
-        },
-    })?;
+        image::ImageFormat::Png,
+    );
+    if let Err(error) = encoded {
+        let error = std::io::Error::other(error);
+        return Err(SourceError::Write { path, error });
+    }
+    write(path, picture.get_ref())?;
     let points = seen.sweep.points.as_flattened();
     let bytes: Vec<u8> = points.iter().flat_map(|v| v.to_le_bytes()).collect();
     write(file("velodyne", "bin")?, &bytes)?;

@@ -22,7 +22,10 @@ use jetlag_video::Guard;
 pub use super::FrameTopic;
 use super::stored::Stored;
 use super::{Source, SourceError};
-use crate::scenario::{BagSpec, CameraSpec, KittiSpec, NuScenesSpec, RecordingSpec, VideoSpec};
+use crate::scenario::{
+    BagSpec, CameraFrom, CameraSpec, KittiSpec, NuScenesSpec, RecordingSpec, VideoDecoder, VideoSpec,
+};
+use crate::shell;
 
 /// Makes the programs that decode and encode videos end with us. `program` is our own.
 pub(crate) fn guard(program: PathBuf) -> Guard {
@@ -32,20 +35,36 @@ pub(crate) fn guard(program: PathBuf) -> Guard {
     }
 }
 
+/// A program that a source names, and that nobody allowed.
+#[derive(Debug, thiserror::Error)]
+#[error("its source is the program `{0}`, which is not started unless --allow-commands says so")]
+struct NotAllowed(String);
+
 /// Recordings that are open, so that tenants of one share its index and its files.
 #[derive(Default)]
 pub struct Opened {
     datasets: BTreeMap<(PathBuf, Option<String>), Arc<NuScenes>>,
     bags: BTreeMap<PathBuf, (Bag, Arc<bag::Places>)>,
     guard: Option<Guard>,
+    allow_commands: bool,
 }
 
 impl Opened {
-    /// Nothing yet. `program` is our own, by which the programs that decode videos are made to end with us.
-    pub fn guarded_by(program: Option<PathBuf>) -> Opened {
+    /// Nothing yet. `program` is our own, by which the programs that decode videos are made to end with us; others that a source
+    /// names are started only where that is allowed.
+    pub fn guarded_by(program: Option<PathBuf>, allow_commands: bool) -> Opened {
         Opened {
             guard: program.map(guard),
+            allow_commands,
             ..Opened::default()
+        }
+    }
+
+    /// Refuses what names a program, unless it may be started.
+    fn allow(&self, command: Option<&Vec<String>>) -> Result<(), SourceError> {
+        match command {
+            Some(command) if !self.allow_commands => Err(recording(NotAllowed(shell::line(command)))),
+            _ => Ok(()),
         }
     }
 
@@ -96,8 +115,11 @@ impl Opened {
             None => {
                 let bag = Bag::open(&spec.path, &Limits::default()).map_err(recording)?;
                 let name = spec.path.display().to_string();
-                let lost = &bag.summary().losses;
-                lost.iter().for_each(|loss| log::warn!("{name}: {loss}"));
+                let summary = bag.summary();
+                summary.losses.iter().for_each(|loss| log::warn!("{loss}"));
+                if summary.unchecked_files > 0 {
+                    log::warn!("{name} is too long for its checksums to be looked at before the run");
+                }
                 let places = Arc::new(bag::Places::of(&bag, &name));
                 let opened = self.bags.entry(spec.path.clone()).or_insert((bag, places));
                 opened.clone()
@@ -110,6 +132,10 @@ impl Opened {
     /// # Errors
     /// No ffmpeg, no such video, or one that does not decode.
     pub fn video(&mut self, spec: &VideoSpec) -> Result<Stored, SourceError> {
+        self.allow(match &spec.decoder {
+            VideoDecoder::Command { command, .. } => Some(command),
+            VideoDecoder::Ffmpeg(_) => None,
+        })?;
         video::source(spec, self.guard.as_ref())
     }
 
@@ -118,6 +144,10 @@ impl Opened {
     /// # Errors
     /// No ffmpeg or other program, no such camera, or one that gives nothing.
     pub fn camera(&mut self, spec: &CameraSpec) -> Result<Box<dyn Source>, SourceError> {
+        self.allow(match &spec.from {
+            CameraFrom::Command { command, .. } => Some(command),
+            CameraFrom::Device { .. } => None,
+        })?;
         Ok(Box::new(camera::source(spec, self.guard.as_ref())?))
     }
 }

@@ -47,6 +47,7 @@ impl Frames {
         Selection {
             frames: self.frames,
             hash: self.hasher.finalize().to_hex().to_string(),
+            losses: Vec::new(),
         }
     }
 }
@@ -62,13 +63,23 @@ pub fn of_files<'p>(files: impl IntoIterator<Item = &'p Path>) -> Selection {
 pub fn of_all(all: impl IntoIterator<Item = Option<Selection>>) -> Option<Selection> {
     let mut frames = Frames::default();
     let mut count = 0;
+    let mut losses: Vec<String> = Vec::new();
     for one in all {
         let one = one?;
+        // Several may be of one recording.
+        losses.extend(
+            one.losses
+                .iter()
+                .filter(|loss| !losses.contains(loss))
+                .cloned()
+                .collect::<Vec<_>>(),
+        );
         frames.frame(&one.hash, &[one.frames]);
         count += one.frames;
     }
     Some(Selection {
         frames: count,
+        losses,
         ..frames.selection()
     })
 }

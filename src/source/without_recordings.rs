@@ -22,7 +22,7 @@ pub struct Opened(());
 
 impl Opened {
     /// Nothing.
-    pub fn guarded_by(_: Option<PathBuf>) -> Opened {
+    pub fn guarded_by(_: Option<PathBuf>, _: bool) -> Opened {
         Opened(())
     }
 

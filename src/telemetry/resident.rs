@@ -4,10 +4,9 @@
 //! resident now and costs nothing else (proc_pid_clear_refs(5)). A kernel that refuses that still tells the peak of a stretch of
 //! time in which the mark rose.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::files;
+use crate::{files, whole};
 
 /// A stretch of time that has begun.
 #[derive(Debug)]
@@ -25,7 +24,7 @@ impl Resident {
 
     fn begin_in(folder: &Path) -> Self {
         Resident {
-            is_reset: fs::write(folder.join("clear_refs"), "5").is_ok(),
+            is_reset: whole::set(&folder.join("clear_refs"), "5").is_ok(),
             before: mark(folder),
             folder: folder.to_owned(),
         }
@@ -52,6 +51,8 @@ fn of_status(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

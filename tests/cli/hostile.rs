@@ -76,6 +76,28 @@ fn names_of_a_run_file_are_shown_and_not_obeyed() {
     let page = fs::read_to_string(folder.path().join("r.html")).unwrap();
     assert!(page.contains("owned"), "the name is on the page");
     assert!(!page.contains("<script>alert"), "and is no markup there");
+    // Nothing on a page acts on letters, or asks anybody for anything.
+    assert!(!page.contains(jetlag::shown::is_obeyed), "{page}");
+    assert!(page.contains("http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"));
+
+    let out = ["report", "r.mcap", "--junit", "r.xml"];
+    run(&out, folder.path());
+    let results = fs::read_to_string(folder.path().join("r.xml")).unwrap();
+    assert!(
+        results.contains("owned") && !results.contains(jetlag::shown::is_obeyed),
+        "{results}"
+    );
+    let output = run(
+        &["export", "r.mcap", "--format", "csv", "-o", "tables"],
+        folder.path(),
+    );
+    assert!(is_plain(&output), "{:?}", stderr(&output));
+    for table in fs::read_dir(folder.path().join("tables")).unwrap() {
+        let table = fs::read_to_string(table.unwrap().path())
+            .unwrap()
+            .replace('\r', "");
+        assert!(!table.contains(jetlag::shown::is_obeyed), "{table}");
+    }
 }
 
 #[test]

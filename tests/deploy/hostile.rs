@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
+use super::board::TestBoard;
 use crate::common::output::{assert_refused, stderr};
 
 /// Answers like a board whose last run is called what `$NAME` says, and sends what `$ARCHIVE` makes.
@@ -614,4 +615,50 @@ fn what_a_board_refuses_brings_no_other_sweep_s_results() {
         &["could not begin with the sweep: begun with another sweep"],
     );
     assert!(!board.path("out/journal.jsonl").exists());
+}
+
+#[test]
+fn a_board_starts_only_programs_that_were_allowed_here() {
+    let Some(board) = TestBoard::start() else { return };
+    let mark = board.path("mark");
+    let source = format!(
+        "Camera(command: [\"sh\", \"-c\", \"touch {}; exec cat /dev/zero\"], size: \"8x8\")",
+        mark.display()
+    );
+    let text = format!(
+        "Scenario(duration: \"10min\", warmup: \"0s\", telemetry: (sources: [Host]), tenants: [\
+         Tenant(name: \"cam\", backend: Null, source: {source}, frames: 3)])"
+    );
+    let (scenario, sweep) = (board.path("s.ron"), board.path("sweep.ron"));
+    fs::write(&scenario, text).unwrap();
+    fs::write(
+        &sweep,
+        "Sweep(base: \"s.ron\", axes: [Axis(set: \"seed\", values: [1])])",
+    )
+    .unwrap();
+    let [scenario, sweep] = [scenario, sweep].map(|path| path.display().to_string());
+    for line in [&[scenario.as_str()][..], &["--sweep", &sweep]] {
+        let refused = board.run(line);
+        assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+        assert!(
+            stderr(&refused).contains("--allow-commands"),
+            "{}",
+            stderr(&refused)
+        );
+        assert!(
+            !mark.exists() && !stderr(&refused).contains("copied"),
+            "{}",
+            stderr(&refused)
+        );
+    }
+    for line in [
+        &[scenario.as_str(), "--allow-commands"][..],
+        &["--sweep", &sweep, "--allow-commands"],
+    ] {
+        let started = board.run(line);
+        assert!(mark.exists(), "{}", stderr(&started));
+        fs::remove_file(&mark).unwrap();
+        let _ = fs::remove_dir_all(board.path("out"));
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+    }
 }

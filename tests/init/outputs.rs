@@ -59,6 +59,22 @@ fn outputs_of_files_are_kept_and_compared_and_ci_is_told() {
     let whole = fs::read(at.join("kept/y1.npy")).unwrap();
     assert_eq!(whole[whole.len() - 8..], [7, 0, 0, 0, 1, 1, 0, 0]);
 
+    // Another file there stays, and so does what a link of that name leads to.
+    fs::write(at.join("theirs"), "dear").unwrap();
+    fs::create_dir(at.join("linked")).unwrap();
+    std::os::unix::fs::symlink(at.join("theirs"), at.join("linked/y0.npy")).unwrap();
+    for (folder, force) in [("kept", "--quiet"), ("kept", "--force"), ("linked", "--force")] {
+        scenario(
+            at,
+            "Streams",
+            &format!("{FILES}, record_outputs: (keep: \"{folder}\")"),
+        );
+        let again = run(&["run", "s.ron", force], at);
+        assert_refused(&again, 2, &["y0.npy exists", "replace nothing"]);
+    }
+    assert_eq!(fs::read(at.join("theirs")).unwrap(), b"dear");
+    assert_eq!(fs::read(at.join("kept/y1.npy")).unwrap(), whole);
+
     let compare = |sharing: &str| {
         scenario(
             at,

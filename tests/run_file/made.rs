@@ -36,6 +36,7 @@ pub(crate) fn manifest() -> Manifest {
         jetlag_version: "0.1.0".into(),
         command_line: vec!["jetlag".into(), "run".into(), "made.ron".into()],
         subject: Subject::from(Scenario {
+            allow_commands: false,
             name: "made".into(),
             duration: Nanos::from_secs(10),
             turn: None,

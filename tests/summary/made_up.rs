@@ -85,6 +85,7 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
         anchor_unix_ns: 0,
         unknown: Vec::new(),
         subject: Subject::from(Scenario {
+            allow_commands: false,
             name: "two-detectors".to_owned(),
             duration: Nanos::from_secs(seconds),
             warmup: Nanos::from_secs(1),

@@ -252,3 +252,28 @@ fn a_journal_that_is_a_pipe_is_refused_and_a_damaged_line_is_told() {
         );
     }
 }
+
+#[test]
+fn what_is_no_sweep_s_is_refused_and_stays() {
+    let folder = folder(&of("Axis(set: \"tenants.camera.arrival.hz\", values: [10, 20])"));
+    let at = folder.path().join("s");
+    fs::create_dir(&at).unwrap();
+    for (name, content, said) in [
+        ("journal.jsonl", "dear diary\n", "no journal of a sweep"),
+        ("journal.jsonl", "dear diary", "no journal of a sweep"),
+        ("journal.jsonl", "{\"a\":1}\n", "no journal of a sweep"),
+        ("lock", "my combination is 1234", "no sweep's lock"),
+        ("notes.txt", "dear", "holds notes.txt"),
+    ] {
+        let path = at.join(name);
+        fs::write(&path, content).unwrap();
+        assert_refused(&run(&["sweep", "s.ron", "-o", "s"], folder.path()), 2, &[said]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        assert_eq!(
+            fs::read_dir(&at).unwrap().count(),
+            1,
+            "nothing was made beside {name}"
+        );
+        fs::remove_file(path).unwrap();
+    }
+}

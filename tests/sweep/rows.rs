@@ -313,7 +313,7 @@ fn a_network_that_changes_between_runs_is_told_and_one_of_an_axis_ends_the_sweep
 }
 
 #[test]
-fn a_point_that_fills_the_disk_is_a_row_and_the_others_are_run() {
+fn a_point_whose_file_is_too_large_is_a_row_and_the_others_are_run() {
     let folder = folder(
         "Sweep(base: \"base.ron\", axes: [Axis(set: \"tenants.camera.arrival.hz\", values: [60, 1])])",
     );
@@ -340,4 +340,49 @@ fn a_point_that_fills_the_disk_is_a_row_and_the_others_are_run() {
     assert_eq!(rows[1]["state"], "done", "{whole}");
     // The journal needs the room that the half file took.
     assert_eq!(fs::read_dir(folder.path().join("s/runs")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_full_disk_stops_a_sweep_and_it_goes_on_where_there_is_room() {
+    let folder = folder(
+        "Sweep(base: \"base.ron\", axes: [Axis(set: \"tenants.camera.arrival.hz\", values: [1, 60, 2])])",
+    );
+    let base = super::BASE.replace("60s", "600s");
+    fs::write(folder.path().join("base.ron"), base).unwrap();
+    let disk = folder.path().join("s");
+    fs::create_dir(&disk).unwrap();
+    let mount = |options: &str| {
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+            .arg(&disk)
+            .output();
+        mounted.is_ok_and(|output| output.status.success())
+    };
+    if !mount("size=1m") {
+        return nvidia_doubles::machine::skip("only root can mount a small disk");
+    }
+    let sweep = || {
+        jetlag(&["sweep", "s.ron", "-o", "s", "--format", "json"], folder.path())
+            .output()
+            .unwrap()
+    };
+    let (full, stopped) = (sweep(), fs::read_to_string(disk.join("journal.jsonl")));
+    let more = mount("remount,size=64m");
+    let whole = sweep();
+    let gone = Command::new("umount").arg(&disk).status();
+    assert!(gone.unwrap().success() && more);
+    let said = stderr(&full);
+    assert_eq!(full.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("cannot write to the run file") && said.contains("goes on from there"),
+        "{said}"
+    );
+    // The frames of 60 Hz take 2 MB; what is finished is the point before.
+    assert_eq!(stopped.unwrap().matches("{\"run\":{").count(), 1);
+    let said = stderr(&whole);
+    assert_eq!(whole.status.code(), Some(0), "{said}");
+    assert!(said.contains("going on: 1 of 3 runs are finished"), "{said}");
+    let whole: serde_json::Value = serde_json::from_slice(&whole.stdout).unwrap();
+    let rows = whole["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["state"] == "done"), "{whole}");
 }

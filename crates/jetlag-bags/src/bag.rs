@@ -91,8 +91,8 @@ impl Index {
 impl Bag {
     /// Opens a bag: a folder with or without `metadata.yaml`, or one file, and finds every message in it.
     ///
-    /// Indexed MCAP files and databases are not read for that beyond their indices. An MCAP file without index is walked over, and
-    /// its compressed chunks decompressed. Files that are compressed as a whole are unpacked to temporary files, which are
+    /// An MCAP file without index is walked over. Checksums of chunks are held against what is there, for which a file is read once,
+    /// unless it is longer than [`Limits::checked_bytes`]. Files that are compressed as a whole are unpacked to temporary files, which are
     /// removed with the last user of the bag.
     ///
     /// # Errors
@@ -265,6 +265,7 @@ impl Bag {
             topics,
             losses: inner.completeness.losses.iter().map(Loss::to_string).collect(),
             untold_losses: inner.completeness.untold,
+            unchecked_files: inner.completeness.unchecked,
         }
     }
 }
@@ -313,6 +314,16 @@ pub struct BagSummary {
     pub losses: Vec<String>,
     /// How many more losses there are.
     pub untold_losses: u64,
+    /// Files whose checksums were not looked at, since they are too long for that.
+    pub unchecked_files: u64,
+}
+
+impl BagSummary {
+    /// What is missing or damaged, a sentence each; the last says how much more there is.
+    pub fn missing(&self) -> Vec<String> {
+        let more = (self.untold_losses > 0).then(|| format!("and {} more", self.untold_losses));
+        self.losses.iter().cloned().chain(more).collect()
+    }
 }
 
 /// What there is to say of a file of a bag.

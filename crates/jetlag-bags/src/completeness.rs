@@ -16,6 +16,8 @@ pub struct Completeness {
     pub losses: Vec<Loss>,
     /// How many more there are.
     pub untold: u64,
+    /// Files that are longer than [`Limits::checked_bytes`](crate::Limits): their checksums were not held against what is there.
+    pub unchecked: u64,
 }
 
 impl Completeness {
@@ -55,6 +57,18 @@ pub enum Loss {
         at: u64,
         /// What is wrong.
         damage: Damage,
+    },
+    /// A chunk of an MCAP file that cannot be read, or is not what its checksum was made of.
+    #[error("{} is damaged at byte {at} ({damage}): {messages} messages there are left out", path.display())]
+    Chunk {
+        /// The file.
+        path: PathBuf,
+        /// Where the chunk begins.
+        at: u64,
+        /// What is wrong.
+        damage: Damage,
+        /// How many messages the chunk has.
+        messages: u64,
     },
     /// A database that is damaged or cut off.
     #[error(

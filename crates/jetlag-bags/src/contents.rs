@@ -71,6 +71,8 @@ pub(crate) struct Contents {
     pub(crate) topics: BTreeMap<i64, TopicContents>,
     pub(crate) losses: Vec<Loss>,
     pub(crate) messages: u64,
+    /// Files whose checksums were not looked at, since they are too long for that: this one, or none.
+    pub(crate) unchecked: u64,
     /// How many more messages may come.
     left: u64,
     limit: u64,

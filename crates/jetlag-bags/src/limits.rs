@@ -17,6 +17,8 @@ pub struct Limits {
     pub chunk_bytes: Bytes,
     /// Most bytes that files compressed as a whole may have when unpacked, together. They go to temporary files.
     pub unpacked_bytes: Bytes,
+    /// Longest file whose checksums are held against what is there when it is opened, for which all of it is read.
+    pub checked_bytes: Bytes,
     /// How long to wait for a database that another process has locked.
     pub wait: Nanos,
 }
@@ -28,6 +30,7 @@ impl Default for Limits {
             message_bytes: Bytes(256 << 20),
             chunk_bytes: Bytes(512 << 20),
             unpacked_bytes: Bytes(64 << 30),
+            checked_bytes: Bytes(4 << 30),
             wait: Nanos::from_millis(1000),
         }
     }

@@ -67,6 +67,7 @@ pub(crate) fn open(
         match open_one(path, number, limits, messages, unpacked) {
             Ok((file, contents)) => {
                 messages += contents.messages;
+                completeness.unchecked += contents.unchecked;
                 unpacked += file.unpacked_bytes.unwrap_or_default();
                 contents
                     .losses

@@ -1,9 +1,9 @@
 //! The begin and the end of a traced process: its spool, the thread that writes it, the trace of its GPU.
 
+use jetlag_record::whole;
 use std::ffi::{c_int, c_void};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::ErrorKind;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -100,12 +100,7 @@ impl Process {
 fn create(folder: &Path, process: u32) -> Option<File> {
     for n in 0..TRIES {
         let path = folder.join(format!("{process}-{n}.{}", spool::EXTENSION));
-        let made = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path);
-        match made {
+        match whole::private(&path) {
             Ok(file) => return Some(file),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(_) => return None,

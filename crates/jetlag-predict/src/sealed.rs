@@ -1,5 +1,6 @@
 //! A model as a file: eight bytes that say which kind, the format's version, a checksum, then the compressed body.
 
+use jetlag_record::whole;
 use std::path::Path;
 
 use jetlag_record::files;
@@ -55,7 +56,7 @@ pub(crate) fn open(kind: &Kind, bytes: &[u8]) -> Result<Vec<u8>, ModelError> {
 
 /// Writes a file.
 pub(crate) fn save(path: &Path, bytes: &[u8]) -> Result<(), ModelError> {
-    std::fs::write(path, bytes).map_err(|source| ModelError::File {
+    whole::write(path, bytes, true).map_err(|source| ModelError::File {
         path: path.to_owned(),
         source,
     })

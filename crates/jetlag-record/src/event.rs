@@ -24,6 +24,9 @@ pub struct Finding {
     pub advice: String,
 }
 
+/// Code of the finding that a tenant's recording lacks something, so that its frames are those that could be read.
+pub const DAMAGED_SOURCE: &str = "source-damaged";
+
 /// Code of the finding that a tenant could not be started and the others ran without it; recorded by the run.
 pub const NOT_STARTED: &str = "not-started";
 

@@ -2,7 +2,7 @@
 //! only regular files are read, without waiting, and no further than a limit.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Error, ErrorKind, Read, Write};
+use std::io::{Error, ErrorKind, Read};
 use std::path::Path;
 
 use crate::units::Bytes;
@@ -91,17 +91,6 @@ pub fn up_to(file: impl Read, at_most: Bytes) -> std::io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Writes to a regular file that exists, such as a kernel setting.
-///
-/// # Errors
-/// The path is not a regular file, or cannot be written.
-pub fn overwrite(path: &Path, content: &str) -> std::io::Result<()> {
-    regular(&path.metadata()?)?;
-    let mut file = without_waiting(File::options().write(true).truncate(true)).open(path)?;
-    regular(&file.metadata()?)?;
-    file.write_all(content.as_bytes())
-}
-
 fn text(content: Vec<u8>) -> std::io::Result<String> {
     String::from_utf8(content).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -114,18 +103,18 @@ fn text(content: Vec<u8>) -> std::io::Result<String> {
 
 /// Without this, opening a pipe that nobody writes to would block.
 #[cfg(unix)]
-fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
+pub(crate) fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     use std::os::unix::fs::OpenOptionsExt;
     options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32)
 }
 
 /// Elsewhere files have no such names.
 #[cfg(not(unix))]
-fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
+pub(crate) fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-fn regular(facts: &std::fs::Metadata) -> std::io::Result<()> {
+pub(crate) fn regular(facts: &std::fs::Metadata) -> std::io::Result<()> {
     let kind = facts.file_type();
     if kind.is_file() {
         return Ok(());
@@ -156,6 +145,7 @@ fn special(_: std::fs::FileType) -> &'static str {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::io::Write;
     use std::path::PathBuf;
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -177,8 +167,6 @@ mod tests {
             (".", "directory"),
         ] {
             let refused = read(&at(name), TEXT).unwrap_err().to_string();
-            assert!(refused.contains(what), "{name}: {refused}");
-            let refused = overwrite(&at(name), "1").unwrap_err().to_string();
             assert!(refused.contains(what), "{name}: {refused}");
             let refused = read_given(&at(name), TEXT).unwrap_err().to_string();
             assert!(refused.contains(what), "{name}: {refused}");

@@ -45,10 +45,12 @@ pub mod reader;
 pub mod scenario;
 mod schema;
 pub mod shell;
+pub mod shown;
 mod signal;
 mod strings;
 pub mod units;
 mod utc;
+pub mod whole;
 pub mod wire;
 mod work;
 mod work_message;
@@ -61,7 +63,9 @@ pub use activity::{Activity, ActivityBatch, Definition, Launch, TraceRecord, Tra
 pub use cdr::CdrError;
 pub use device::Device;
 pub use engine::{EngineLayers, LayerFacts};
-pub use event::{Covariance, Event, Finding, LogRecord, NOT_STARTED, NOT_TRACED, NodeRecord, RangeRecord};
+pub use event::{
+    Covariance, DAMAGED_SOURCE, Event, Finding, LogRecord, NOT_STARTED, NOT_TRACED, NodeRecord, RangeRecord,
+};
 pub use failure::{Failure, FailureKind, FailureStage};
 pub use frame::{BatchPart, DetectionsRecord, FrameRecord, NO_CONTENT, Outcome, Stage, Submission};
 pub use manifest::{

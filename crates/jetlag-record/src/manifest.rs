@@ -184,6 +184,9 @@ pub struct Selection {
     /// BLAKE3, in hexadecimal, of what tells each from others: its row in a dataset's tables, or its file's name and length, or its
     /// time. Where the recording lies does not count.
     pub hash: String,
+    /// What its recording lacked when it was opened, a sentence each; empty where nothing is known to be missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub losses: Vec<String>,
 }
 
 /// How long the parts of a tenant's start took, one after another. Its first frames are in the record themselves.

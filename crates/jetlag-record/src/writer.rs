@@ -18,6 +18,7 @@ use mcap::{Compression, McapError, WriteOptions};
 
 use crate::schema::{self, MessageKind};
 use crate::units::{Nanos, Stamp};
+use crate::whole;
 use crate::{Manifest, OVERHEAD_TENANT};
 pub use error::RecordError;
 use error::write_error;
@@ -119,9 +120,9 @@ impl WallClock {
 }
 
 impl RunWriter {
-    /// Creates the file, or empties the one that is there, and writes the manifest to it.
+    /// Creates the file, or empties the one that is there and no link, and writes the manifest to it.
     pub fn create(path: &Path, manifest: &Manifest) -> Result<Self, RecordError> {
-        let file = File::create(path).map_err(|error| RecordError::Create {
+        let file = whole::create(path, true).map_err(|error| RecordError::Create {
             path: path.to_owned(),
             error,
         })?;

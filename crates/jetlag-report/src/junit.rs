@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use crate::analysis::Summary;
 use crate::analysis::summary::{ExpectationResult, TenantSummary};
 use crate::github::{broken, in_a_line, undecided};
+use crate::record::shown::{is_obeyed, shown};
 use crate::record::{Finding, Manifest, Utc};
 
 /// How a case ended.
@@ -223,6 +224,10 @@ fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
+            // XML cannot hold all of it, and who prints a result prints it to a terminal.
+            c if is_obeyed(c) && !matches!(c, '\r') => {
+                safe.push_str(&shown(c.encode_utf8(&mut [0; 4])));
+            }
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
@@ -232,7 +237,7 @@ fn escaped(text: &str) -> String {
             '\n' => safe.push_str("&#10;"),
             '\t' => safe.push_str("&#9;"),
             '\r' => safe.push_str("&#13;"),
-            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
             c => safe.push(c),
         }
     }
@@ -247,7 +252,7 @@ mod tests {
     fn what_xml_cannot_hold_is_replaced_and_the_rest_is_escaped() {
         assert_eq!(
             escaped("a<b> & \"c\" 'd'\n\u{1b}[31m\u{ffff}"),
-            "a&lt;b&gt; &amp; &quot;c&quot; &apos;d&apos;&#10;\u{fffd}[31m\u{fffd}"
+            "a&lt;b&gt; &amp; &quot;c&quot; &apos;d&apos;&#10;\\u001b[31m\u{fffd}"
         );
     }
 

@@ -3,6 +3,7 @@
 //! A chart has the axis from left to right, the tenant's 99th percentile (the median, where too few frames support that) upwards, and a
 //! line for each combination of the other axes; bars are 95 % intervals over the repeats of a point.
 
+use jetlag_record::shown::shown;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -238,10 +239,10 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Text as HTML has it; what a browser would not show is left out.
+/// Text as HTML has it; what would act instead of being shown is shown.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for c in text.chars().filter(|c| !c.is_control()) {
+    for c in shown(text).chars() {
         match c {
             '&' => safe += "&amp;",
             '<' => safe += "&lt;",
@@ -255,7 +256,7 @@ fn escaped(text: &str) -> String {
 }
 
 const HEAD: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>jetlag sweep</title><meta name=\"viewport\" \
-content=\"width=device-width\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
+content=\"width=device-width\"><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\
 <style>:root{color-scheme:light dark}body{font:15px system-ui,sans-serif;max-width:44rem;margin:2rem auto;padding:0 1rem}\
 figure{margin:2rem 0}figcaption{font-weight:600}svg{width:100%;height:auto}text{font-size:12px;fill:currentColor}\
 .grid{stroke:currentColor;opacity:.15}g polyline{fill:none;stroke:hsl(var(--hue) 60% 45%);stroke-width:1.5}\

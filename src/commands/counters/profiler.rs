@@ -11,6 +11,7 @@ use crate::analysis::counters::complaint;
 use crate::files;
 use crate::scenario::Shapes;
 use crate::units::Bytes;
+use crate::whole;
 
 /// The variable that names ncu.
 const VARIABLE: &str = "JETLAG_NCU";
@@ -78,7 +79,7 @@ pub(super) fn find(given: Option<&Path>) -> anyhow::Result<PathBuf> {
 pub(super) fn run(what: &Profiled<'_>) -> anyhow::Result<String> {
     let itself = std::env::current_exe().context("cannot find jetlag's executable")?;
     let words = what.folder.join("words");
-    let out = std::fs::File::create(&words).context("cannot write what the profiler says")?;
+    let out = whole::create(&words, true).context("cannot write what the profiler says")?;
     let mut command = Command::new(what.ncu);
     command.args(arguments(what));
     command.arg(itself).arg("run").arg(what.scenario);

@@ -94,18 +94,19 @@ pub(super) fn convert(args: &ConvertArgs) -> anyhow::Result<Outcome> {
     let done = recording.write(writer, &mut progress)?;
     bar.finish_and_clear();
     let topics = if done.topics == 1 { "topic" } else { "topics" };
-    let lost = match done.lost {
-        0 => String::new(),
-        lost => format!("; {lost} could not be read and are left out"),
-    };
     print(&format!(
-        "{} messages of {} {topics} written to {}{lost}; next: jetlag inspect {}\n",
+        "{} messages of {} {topics} written to {}; next: jetlag inspect {}\n",
         done.messages,
         done.topics,
         out.display(),
         shell::path(out)
     ))?;
-    Ok(if done.lost == 0 {
+    let mut missing = done.missing.clone();
+    missing.extend((done.lost > 0).then(|| format!("{} could not be read and are left out", done.lost)));
+    if !missing.is_empty() {
+        print(&format!("missing: {}\n", missing.join("; ")))?;
+    }
+    Ok(if missing.is_empty() {
         Outcome::Done
     } else {
         Outcome::Gaps

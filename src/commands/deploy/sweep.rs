@@ -16,6 +16,7 @@ use super::{RUNS, at_most, bring, end_of, env, follow, refuse_another, run_name,
 use crate::cli::{DeployArgs, Format, SweepFormat};
 use crate::commands::outcome::{Outcome, WrongUse};
 use crate::commands::output::say;
+use crate::commands::programs;
 use crate::commands::sweep::{self, Asked, Base};
 use crate::deploy::payload::{SweepPayload, is_found_there};
 use crate::deploy::results;
@@ -146,6 +147,7 @@ pub(super) fn start<'a>(
     let mut payload = SweepPayload::of(path, &sweep, base.as_ref())?;
     let limit = args.limit.as_deref();
     let mut asked = Asked::read(sweep, &args.sets, limit, &env, &mut |scenario| {
+        programs::refuse(scenario, args.allow_commands)?;
         Ok(payload.point(scenario)?)
     })?;
     let mut sets = args.sets.clone();
@@ -194,6 +196,7 @@ pub(super) fn start<'a>(
             .flat_map(|limit| ["--limit".to_owned(), (*limit).to_owned()]),
     );
     words.extend(args.extend.then(|| "--extend".to_owned()));
+    words.extend(args.allow_commands.then(|| "--allow-commands".to_owned()));
     let run = begin(host, board, &results.name, words, there)?;
     results.asked = Some(asked.header);
     Ok((run, results))

@@ -12,6 +12,7 @@ use crate::commands::outcome::WrongUse;
 use crate::detector::{Carry, Detection, Detector};
 use crate::record::{Event, Outcome, RunReader};
 use crate::source::{ContentKind, Frame};
+use crate::whole;
 
 /// Where detections come from.
 pub(super) enum Detections {
@@ -62,7 +63,7 @@ impl Detections {
             "Scenario(name: \"evaluated\", duration: \"24h\", warmup: \"0s\", telemetry: (sources: [Host]), tenants: [Tenant(\n    name: \"detector\", detector: {named}, \
              source: {source},\n    arrival: Closed(), frames: {frames}, backend: {backend}, record_detections: true,\n)])\n"
         );
-        std::fs::write(&scenario, text).with_context(|| scenario.display().to_string())?;
+        whole::write(&scenario, text, false).with_context(|| scenario.display().to_string())?;
         let run = folder.path().join("evaluated.mcap");
         let program = std::env::current_exe().context("cannot find jetlag's executable")?;
         let output = Command::new(program)

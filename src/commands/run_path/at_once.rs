@@ -1,6 +1,6 @@
 //! A run file that is made in one piece when everything is known: nothing is at its path before it is whole.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, Permissions};
 use std::io::{BufWriter, ErrorKind};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use tempfile::NamedTempFile;
 use super::{Folders, Reserved, TRIES, cannot_create};
 use crate::record::Manifest;
 use crate::record::writer::{RecordError, RunWriter};
+use crate::whole;
 
 /// Where it goes.
 #[derive(Debug)]
@@ -55,13 +56,12 @@ impl AtOnce {
         manifest: &Manifest,
         write: impl FnOnce(RunWriter) -> anyhow::Result<T>,
     ) -> anyhow::Result<(PathBuf, T)> {
-        // A link stays, and its file is replaced.
-        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let path = self.path.clone();
         let over = |file: File| RunWriter::over(BufWriter::new(file), &path, manifest);
         let cannot = |error| cannot_create(&path, error);
         if path.exists() && !path.is_file() {
             // A device takes what it is given.
-            let device = OpenOptions::new().write(true).open(&path).map_err(cannot)?;
+            let device = whole::existing(&path).map_err(cannot)?;
             let told = write(over(device)?)?;
             return Ok((self.path, told));
         }
@@ -169,10 +169,11 @@ mod tests {
         let before = std::fs::read(&path).unwrap();
         let mut other = manifest();
         other.command_line.push("another".to_owned());
-        let replacing = AtOnce::asked(&link, "--out", true).unwrap();
-        assert_eq!(replacing.record(&other, finish).unwrap().0, link);
+        let refused = AtOnce::asked(&link, "--out", true).map(|_| ()).unwrap_err();
+        assert!(format!("{refused:#}").contains("a link to"), "{refused:#}");
+        let replacing = AtOnce::asked(&path, "--out", true).unwrap();
+        assert_eq!(replacing.record(&other, finish).unwrap().0, path);
         assert_ne!(std::fs::read(&path).unwrap(), before);
-        assert!(link.is_symlink());
     }
 
     #[test]

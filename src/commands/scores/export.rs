@@ -14,6 +14,7 @@ use crate::commands::outcome::{Outcome, WrongUse};
 use crate::commands::output::print;
 use crate::detector::{Detection, Place};
 use crate::scenario::SourceSpec;
+use crate::whole;
 
 /// Writes the results of one tenant.
 ///
@@ -53,13 +54,7 @@ pub(in crate::commands) fn export(
 }
 
 fn create(out: &Path, force: bool) -> anyhow::Result<BufWriter<fs::File>> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true);
-    match force {
-        true => options.create(true).truncate(true),
-        false => options.create_new(true),
-    };
-    let file = options.open(out).map_err(|error| {
+    let file = whole::create(out, force).map_err(|error| {
         WrongUse(match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
                 format!("{} exists; choose another name, or --force", out.display())

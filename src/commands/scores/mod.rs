@@ -200,7 +200,7 @@ fn is_the_same(answers: &Answers, now: Option<&Selection>, data: Option<&Path>) 
     let (Some(then), Some(now)) = (&answers.selection, now) else {
         return Ok(());
     };
-    if then == now {
+    if (then.frames, &then.hash) == (now.frames, &now.hash) {
         return Ok(());
     }
     let what = match then.frames == now.frames {

@@ -1,6 +1,5 @@
 //! `jetlag view RUN --frame N -o x.png`: a frame of a run with what was found in it, and with the truth where it is known.
 
-use std::fs::OpenOptions;
 use std::io::BufWriter;
 use std::path::Path;
 
@@ -13,10 +12,12 @@ use crate::cli::ViewArgs;
 use crate::commands::opening;
 use crate::commands::outcome::{Outcome, WrongUse};
 use crate::commands::output::print;
+use crate::commands::programs;
 use crate::detector::Place;
 use crate::scenario::SourceSpec;
 use crate::source::recordings::Opened;
 use crate::source::{Content, Frame, Source};
+use crate::whole;
 
 /// Pixels along the longer side of a sweep seen from above.
 const ABOVE: usize = 1000;
@@ -69,13 +70,7 @@ pub(in crate::commands) fn view(args: &ViewArgs) -> anyhow::Result<Outcome> {
         answer.found.len()
     );
     let picture = captioned(picture, &[&first, legend])?;
-    let mut options = OpenOptions::new();
-    options.write(true);
-    match args.force {
-        true => options.create(true).truncate(true),
-        false => options.create_new(true),
-    };
-    let file = options.open(&args.output).map_err(|error| {
+    let file = whole::create(&args.output, args.force).map_err(|error| {
         WrongUse(match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
                 format!(
@@ -169,7 +164,8 @@ pub(super) fn source(source: &SourceSpec) -> anyhow::Result<Box<dyn Source>> {
             WrongUse("a camera's images are not kept, so there is nothing to draw on".to_owned()).into(),
         );
     }
-    let mut opened = Opened::guarded_by(std::env::current_exe().ok());
+    // Whoever made the run file named its programs.
+    let mut opened = Opened::guarded_by(std::env::current_exe().ok(), programs::allowed(false));
     Ok(opening::source(source, &mut opened).map_err(WrongUse::because)?)
 }
 

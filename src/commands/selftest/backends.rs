@@ -14,6 +14,7 @@ use crate::board::modules;
 use crate::cli::SelftestGroup as Group;
 use crate::scenario;
 use crate::show::selftest::{Outcome, Verdict};
+use crate::whole;
 
 /// A run, with the start of the libraries and the loading of plans.
 const RUN: Duration = Duration::from_secs(60);
@@ -71,7 +72,7 @@ pub(super) fn sim(session: &mut Session<'_>) -> anyhow::Result<()> {
         let name = format!("sharing={way}");
         session.check(Group::Sim, &name, RUN, |tools, limit| {
             let path = tools.path("sim.ron");
-            if let Err(error) = std::fs::write(&path, text) {
+            if let Err(error) = whole::write(&path, text, true) {
                 return Verdict::fail(format!("its scenario cannot be written: {error}"));
             }
             let (file, set) = (tools.path("sim.mcap"), format!("sharing={way}"));

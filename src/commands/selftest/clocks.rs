@@ -11,6 +11,7 @@ use super::session::{Session, Tools};
 use crate::board::facts;
 use crate::cli::{ClocksWhen, SelftestGroup as Group};
 use crate::show::selftest::{Outcome, Verdict};
+use crate::whole;
 
 /// A few looks, and a run that ends when the clocks were seen.
 const WITHIN: Duration = Duration::from_secs(40);
@@ -97,7 +98,7 @@ fn hold(tools: &Tools<'_>, before: &[Clock], limit: Duration) -> (Seen, Result<(
                 telemetry: (interval: \"1s\", sources: [Host]), \
                 tenants: [Tenant(name: \"none\", backend: Null, source: Empty, arrival: Periodic(hz: 1))])";
     let (path, file) = (tools.path("clocks.ron"), tools.path("clocks.mcap"));
-    if let Err(error) = std::fs::write(&path, text) {
+    if let Err(error) = whole::write(&path, text, true) {
         return (
             Ok(None),
             Err(Verdict::fail(format!("its scenario cannot be written: {error}"))),

@@ -13,6 +13,7 @@ use crate::cli::SelftestGroup as Group;
 use crate::record::SampleRecord;
 use crate::scenario::TelemetrySource;
 use crate::show::selftest::Verdict;
+use crate::whole;
 
 /// A sensor that hangs hangs its own process.
 const READ_WITHIN: Duration = Duration::from_secs(40);
@@ -188,7 +189,7 @@ fn idle(tools: &Tools<'_>, limit: Duration) -> Result<Recorded, Verdict> {
         all_sources()
     );
     let (path, file) = (tools.path("idle.ron"), tools.path("idle.mcap"));
-    std::fs::write(&path, text)
+    whole::write(&path, text, true)
         .map_err(|error| Verdict::fail(format!("its scenario cannot be written: {error}")))?;
     let (path, out) = (path.display().to_string(), file.display().to_string());
     let ended = tools.jetlag(

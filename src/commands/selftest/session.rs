@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -21,6 +21,7 @@ use crate::files;
 use crate::record::Utc;
 use crate::show::selftest::{self, Check, Outcome, Selftest, Verdict};
 use crate::shown::shown;
+use crate::whole;
 
 /// Less time than this is too little for any check.
 const LEAST: Duration = Duration::from_secs(2);
@@ -252,8 +253,7 @@ pub(super) fn report_file(
     let path = asked.map_or(named, Path::to_owned);
     let wrong = |problem: String| WrongUse(format!("{} {problem}", path.display()));
     let there = std::fs::metadata(&path);
-    let mut options = OpenOptions::new();
-    match there {
+    match &there {
         Ok(is) if !is.is_file() && !path.starts_with("/dev") => {
             return Err(wrong("is not a file; name another with --out".to_owned()).into());
         }
@@ -269,16 +269,11 @@ pub(super) fn report_file(
                     "is an existing report; name another file with --out, or overwrite it with --force";
                 return Err(wrong(problem.to_owned()).into());
             }
-            options.write(true).truncate(true);
         }
-        Ok(_) => {
-            options.write(true);
-        }
-        Err(_) => {
-            options.write(true).create_new(true);
-        }
+        _ => {}
     }
-    let opened = options.open(&path);
+    // An empty file and a device hold nothing that could be lost.
+    let opened = whole::create(&path, there.is_ok());
     let file = opened.map_err(|error| {
         wrong(format!(
             "cannot be written: {error}; name another path with --out"

@@ -7,7 +7,7 @@ use jetlag_sweep::pareto::{metrics, standings};
 use jetlag_sweep::table::read_csv;
 use jetlag_sweep::{MetricError, Table};
 
-use super::folder::{Folder, JOURNAL, TABLE, damaged, write_table};
+use super::folder::{Folder, JOURNAL, TABLE, damaged};
 use super::promise;
 use super::{is_table, shown};
 use crate::cli::{SweepArgs, SweepFormat};
@@ -68,10 +68,10 @@ pub(in crate::commands) fn show(folder: &Path, format: SweepFormat) -> anyhow::R
 }
 
 fn shown_table(target: &Path, table: &Table, format: SweepFormat) -> anyhow::Result<()> {
-    // A folder that may only be read still tells its table.
+    // Nothing is written here: the folder may be somebody else's.
     let written = match is_table(target) {
         true => None,
-        false => is_written(target).or_else(|| write_table(target, table).ok()),
+        false => is_written(target),
     };
     shown::table(table, format, written.as_deref())
 }
@@ -92,6 +92,7 @@ fn refuse_what_runs(args: &SweepArgs) -> Result<(), WrongUse> {
         ("--repeats", args.repeats.is_some()),
         ("--limit", args.limit.is_some()),
         ("--extend", args.extend),
+        ("--allow-commands", args.allow_commands),
         ("--yes", args.yes),
     ];
     match given.iter().find(|(_, given)| *given) {

@@ -1,6 +1,6 @@
 //! The folder of a sweep: its lock, its journal, its runs and its table.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -13,6 +13,9 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::commands::outcome::WrongUse;
 use crate::commands::output::say;
+use crate::files;
+use crate::units::Bytes;
+use crate::whole::{self, Unfinished};
 
 /// The journal's name in the folder.
 pub(in crate::commands) const JOURNAL: &str = "journal.jsonl";
@@ -158,26 +161,31 @@ pub(in crate::commands) fn go_on(
 
 /// Makes the folder of a sweep, and holds it for as long as the file is open; one with anything but a sweep in it is refused.
 pub(in crate::commands) fn hold(path: &Path) -> anyhow::Result<File> {
-    std::fs::create_dir_all(path.join("runs")).map_err(|error| {
-        WrongUse(format!(
-            "cannot make the folder {}: {error}; name a writable one with -o",
-            path.display()
-        ))
-    })?;
-    let lock = lock(path)?;
+    let make = |folder: &Path| {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            WrongUse(format!(
+                "cannot make the folder {}: {error}; name a writable one with -o",
+                path.display()
+            ))
+        })
+    };
+    make(path)?;
     refuse_others(path)?;
-    Ok(lock)
+    let runs = path.join("runs");
+    if runs.is_symlink() {
+        return Err(WrongUse(format!(
+            "{} is a link, and nothing is written through links; name another folder with -o",
+            runs.display()
+        ))
+        .into());
+    }
+    make(&runs)?;
+    lock(path)
 }
 
 fn lock(path: &Path) -> anyhow::Result<File> {
     let name = path.join(LOCK);
-    let opened = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&name);
-    let mut file = opened.with_context(|| format!("cannot write {}", name.display()))?;
+    let mut file = whole::shared(&name).with_context(|| format!("cannot write {}", name.display()))?;
     if let Err(error) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
         if error != rustix::io::Errno::WOULDBLOCK {
             return Err(error).with_context(|| format!("cannot lock {}", name.display()));
@@ -199,9 +207,28 @@ fn lock(path: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// A folder with anything but a sweep in it is somebody's.
+/// Whether this is a lock that a sweep made, or nothing: it holds the number of a process.
+fn is_lock(path: &Path) -> bool {
+    if path.symlink_metadata().is_err() {
+        return true;
+    }
+    let is_number = |text: String| text.trim_end().bytes().all(|byte| byte.is_ascii_digit());
+    !path.is_symlink() && files::read_text(path, Bytes(32)).is_ok_and(is_number)
+}
+
+/// A folder with anything but a sweep in it is somebody's, and nothing in it is changed.
 fn refuse_others(path: &Path) -> anyhow::Result<()> {
-    if path.join(JOURNAL).exists() {
+    let lock = path.join(LOCK);
+    if !is_lock(&lock) {
+        return Err(WrongUse(format!(
+            "{} is no sweep's lock; name another folder with -o",
+            lock.display()
+        ))
+        .into());
+    }
+    let journal = path.join(JOURNAL);
+    if journal.symlink_metadata().is_ok() {
+        JournalFile::read(&journal).map_err(WrongUse::because)?;
         return Ok(());
     }
     for entry in std::fs::read_dir(path)? {
@@ -234,11 +261,7 @@ fn replace(
     path: &Path,
     write: impl FnOnce(&mut std::io::BufWriter<File>) -> std::io::Result<()>,
 ) -> anyhow::Result<()> {
-    let made = path.with_extension("part");
-    let file = File::create(&made).with_context(|| format!("cannot write {}", made.display()))?;
-    let mut out = std::io::BufWriter::new(file);
-    let written = write(&mut out).and_then(|()| out.flush());
-    written
-        .and_then(|()| std::fs::rename(&made, path))
+    Unfinished::with(path, write)
+        .and_then(|written| written.rename(path))
         .with_context(|| format!("cannot write {}", path.display()))
 }

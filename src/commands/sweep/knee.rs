@@ -19,6 +19,7 @@ use crate::cli::SweepArgs;
 use crate::commands::here;
 use crate::commands::outcome::{Outcome, WrongUse};
 use crate::commands::output::say;
+use crate::commands::programs;
 use crate::commands::signals::stop_on_signals;
 use crate::sweep::CoolDown;
 use crate::units::Nanos;
@@ -32,9 +33,12 @@ pub(super) fn run(args: &SweepArgs, range: &str) -> anyhow::Result<Outcome> {
     let folder = out(args)?;
     let range = Range::parse(range, args.step)?;
     let base = Base::read(&args.target, &args.sets)?;
+    let allow_commands = programs::allowed(args.allow_commands);
     let ends = [range.values.first(), range.values.last()].into_iter().flatten();
     let ends: Vec<Point> = ends.map(|value| point(&range.path, *value)).collect();
-    let scenario = checked::points(&args.target, &base, &ends, &here::env(), &mut |_| Ok(()))?;
+    let scenario = checked::points(&args.target, &base, &ends, &here::env(), &mut |scenario| {
+        Ok(programs::refuse(scenario, allow_commands)?)
+    })?;
     let tenants: Vec<&str> = scenario
         .tenants
         .iter()
@@ -78,6 +82,7 @@ pub(super) fn run(args: &SweepArgs, range: &str) -> anyhow::Result<Outcome> {
         cooler: Cooler::new(CoolDown::default(), !args.quiet),
         stop: stop_on_signals()?,
         says: !args.quiet,
+        allow_commands,
         promises: promises.clone(),
     };
     let judges: Vec<Box<dyn Fn(f64) -> bool>> = promises

@@ -8,7 +8,7 @@
 //! Every point is a process of its own (`runs.rs`); what is finished is in the folder's journal before the next begins, so that the
 //! same command goes on after any end. `asked` is the sweep as it is asked for, `folder` has the lock and the journal, `checked` tries
 //! all points before the first run, `plans` builds what they need, `runner` runs one and says what came of it, `points` goes through a
-//! plan and `knee` through a search, `watched` notices files that change meanwhile; `finished` answers from what is on disk, `shown` prints. What is computed is the crate
+//! plan and `knee` through a search, `machine` knows what is no point's failure, `watched` notices files that change meanwhile; `finished` answers from what is on disk, `shown` prints. What is computed is the crate
 //! `jetlag-sweep`'s.
 
 mod asked;
@@ -17,6 +17,7 @@ mod cool;
 mod finished;
 mod folder;
 mod knee;
+mod machine;
 mod plans;
 mod points;
 mod promise;

@@ -9,6 +9,7 @@ use std::time::Instant;
 use jetlag_sweep::Setting;
 
 use super::checked::{self, Base};
+use super::machine;
 use crate::commands::output::say;
 use crate::commands::runs::{self, Ended, Job};
 use crate::commands::{here, tenants};
@@ -125,12 +126,18 @@ impl Plans {
                 limit: None,
                 tied: true,
                 build_only: Some(tenant),
+                allow_commands: false,
             };
             let ended = runs::run(&job, stop)?;
             if matches!(ended, Ended::Interrupted) {
                 return Ok(Built::Interrupted);
             }
             let known = known(ended);
+            if let Known::Unbuildable(failure) = &known
+                && let Some(line) = machine::disk(&failure.message)
+            {
+                return Err(machine::stops(line, folder));
+            }
             if says {
                 say(&match &known {
                     Known::There => {

@@ -17,13 +17,17 @@ use crate::cli::SweepArgs;
 use crate::commands::here;
 use crate::commands::outcome::Outcome;
 use crate::commands::output::say;
+use crate::commands::programs;
 use crate::commands::signals::stop_on_signals;
 
 pub(super) fn run(args: &SweepArgs) -> anyhow::Result<Outcome> {
     let folder = out(args)?;
     let sweep = load(&args.target)?;
     let limit = args.limit.as_deref();
-    let asked = Asked::read(sweep, &args.sets, limit, &here::env(), &mut |_| Ok(()))?;
+    let allow_commands = programs::allowed(args.allow_commands);
+    let asked = Asked::read(sweep, &args.sets, limit, &here::env(), &mut |scenario| {
+        Ok(programs::refuse(scenario, allow_commands)?)
+    })?;
     // A folder in which it was begun was asked for already.
     if !args.yes && !folder.join(JOURNAL).exists() {
         asked.ask()?;
@@ -50,6 +54,7 @@ pub(super) fn run(args: &SweepArgs) -> anyhow::Result<Outcome> {
         cooler: Cooler::new(sweep.cool_down, !args.quiet),
         stop: stop_on_signals()?,
         says: !args.quiet,
+        allow_commands,
         promises: Vec::new(),
     };
     let (path, interrupted) = all(runner, &sweep.plan, &points, &stated_s, args.quiet)?;

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::checked::{self, Base};
 use super::cool::Cooler;
 use super::folder::Folder;
+use super::machine;
 use super::plans::{Built, Plans};
 use super::watched::Files;
 use crate::analysis::Expectation;
@@ -41,6 +42,8 @@ pub(super) struct Runner {
     pub(super) plans: Plans,
     /// Whether what is waited for is said.
     pub(super) says: bool,
+    /// Whether programs that the scenario names may be started.
+    pub(super) allow_commands: bool,
     /// Promises of a search, which each run judges.
     pub(super) promises: Vec<Expectation>,
 }
@@ -154,13 +157,15 @@ impl Runner {
             limit: self.limit,
             tied: true,
             build_only: None,
+            allow_commands: self.allow_commands,
         };
         let ended = runs::run(&job, &self.stop)?;
-        Ok(self.came(ended, file))
+        self.came(ended, file)
     }
 
-    fn came(&self, ended: Ended, file: &Path) -> Option<Came> {
-        match ended {
+    /// What came of a run; none where it was interrupted, and an error where the machine failed.
+    fn came(&self, ended: Ended, file: &Path) -> anyhow::Result<Option<Came>> {
+        Ok(match ended {
             Ended::Interrupted => None,
             Ended::Ran { code, summary, said } => Some(match serde_json::from_slice(&summary) {
                 Ok(summary) => self.ran(code, &summary, &said),
@@ -180,20 +185,25 @@ impl Runner {
                 said,
                 failures,
             } => {
+                if let Some(line) = machine::disk(&said) {
+                    // It is made again, and the room is needed.
+                    let _ = std::fs::remove_file(file);
+                    return Err(machine::stops(line, self.folder.path()));
+                }
                 if let Some(failure) = failures.into_iter().next() {
-                    return Some(Came::of(Failure {
+                    return Ok(Some(Came::of(Failure {
                         message: shortened(&failure.message),
                         ..failure
-                    }));
+                    })));
                 }
-                if is_full(&said) {
+                if let Some(line) = too_large(&said) {
                     // The journal needs the room.
                     let _ = std::fs::remove_file(file);
-                    return Some(Came::failed(
+                    return Ok(Some(Came::failed(
                         FailureStage::Save,
                         FailureKind::DiskFull,
-                        line_of_full(&said),
-                    ));
+                        line,
+                    )));
                 }
                 let said = match said.is_empty() {
                     true => format!("it ended without a word ({status})"),
@@ -205,7 +215,7 @@ impl Runner {
                     Some(_) => Came::failed(FailureStage::Run, FailureKind::Other, &said),
                 })
             }
-        }
+        })
     }
 
     fn ran(&self, code: i32, summary: &Value, said: &str) -> Came {
@@ -309,17 +319,10 @@ impl Came {
     }
 }
 
-/// The system's own words for a disk without room, and for a file larger than one may be.
-fn is_full(said: &str) -> bool {
-    ["os error 28", "os error 27", "os error 122"]
-        .iter()
-        .any(|words| said.contains(words))
-}
-
-/// The line that says so: others tell of a file that is gone now.
-fn line_of_full(said: &str) -> &str {
-    let line = said.lines().find(|line| is_full(line)).unwrap_or(said);
-    line.strip_prefix("error: ").unwrap_or(line)
+/// The line that says of a file larger than one may be: each run has its own.
+fn too_large(said: &str) -> Option<&str> {
+    let line = said.lines().find(|line| line.contains("os error 27"))?;
+    Some(line.strip_prefix("error: ").unwrap_or(line))
 }
 
 fn shortened(text: &str) -> String {

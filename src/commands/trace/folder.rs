@@ -5,9 +5,9 @@
 //! removed only if it is this user's, that process is gone, and nobody holds the lock: where `/proc` shows other processes than the
 //! owner's (in a container that shares the folder), the lock still does.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, Permissions};
 use std::io::{Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use anyhow::Context;
@@ -15,6 +15,7 @@ use jetlag_activity::spool;
 
 use super::system;
 use crate::files;
+use crate::whole;
 
 /// How the names of these folders begin.
 const PREFIX: &str = "jetlag-trace-";
@@ -50,11 +51,7 @@ impl SpoolFolder {
 
 /// Writes down whose folder it is; locked before there is a word in it, so that nobody reads it unlocked.
 fn own(folder: &Path) -> std::io::Result<File> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(folder.join(OWNER))?;
+    let mut file = whole::private(&folder.join(OWNER))?;
     // A disk that knows no locks has none, and what is left there stays.
     let _ = file.try_lock();
     let process = std::process::id();

@@ -10,6 +10,7 @@ use crate::npy::{self, Array};
 use crate::record::{Compared, OutputRecord};
 use crate::scenario::RecordOutputs;
 use crate::tensor::{ElementType, HostTensor, TensorSet};
+use crate::whole;
 
 /// What no reference may exceed, as no tensor of the host does.
 const MOST: u64 = 4 << 30;
@@ -63,13 +64,21 @@ impl Outputs {
     /// Sentences.
     pub fn prepare(&mut self, tensors: &TensorSet) -> Result<(), Vec<String>> {
         let mut problems = Vec::new();
-        if let Some(folder) = &self.rules.keep
-            && let Err(error) = fs::create_dir_all(folder)
-        {
-            problems.push(format!(
-                "`record_outputs`: cannot make {}: {error}; name another folder in `keep`",
-                folder.display()
-            ));
+        if let Some(folder) = &self.rules.keep {
+            if let Err(error) = fs::create_dir_all(folder) {
+                problems.push(format!(
+                    "`record_outputs`: cannot make {}: {error}; name another folder in `keep`",
+                    folder.display()
+                ));
+            }
+            // A scenario may be somebody else's, so it replaces nothing, however it is run.
+            let files = self.names.iter().map(|name| folder.join(file_name(name)));
+            problems.extend(files.filter(|file| file.symlink_metadata().is_ok()).map(|file| {
+                format!(
+                    "`record_outputs`: {} exists, and kept outputs replace nothing; remove it, or name another folder in `keep`",
+                    file.display()
+                )
+            }));
         }
         if let Some(folder) = &self.rules.reference {
             for name in &self.names {
@@ -197,7 +206,7 @@ fn reference(folder: &Path, name: &str, tensors: &TensorSet) -> Result<Array, St
 
 fn keep(path: &Path, tensors: &TensorSet, name: &str) -> Result<(), String> {
     let tensor = tensors.get(name).map_err(|error| format!("{error}."))?;
-    fs::File::create(path)
+    whole::create(path, false)
         .map(std::io::BufWriter::new)
         .and_then(|mut out| {
             npy::write(&mut out, tensor.element(), tensor.shape().dims(), tensor.bytes())?;
@@ -324,6 +333,10 @@ mod tests {
             (3, 1, None)
         );
         assert!(kept[0].kept.as_ref().unwrap().ends_with("a_b.npy"));
+        let told = outputs.prepare(&good).unwrap_err();
+        assert!(told[0].contains("replace nothing"), "{told:?}");
+        // Nor where one came meanwhile.
+        assert!(outputs.finish(3, &[&good])[0].problem.is_some());
 
         let against = RecordOutputs {
             reference: Some(at.clone()),

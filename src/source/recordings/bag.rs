@@ -124,7 +124,10 @@ pub(super) fn source(bag: &Bag, places: &Places, spec: &BagSpec) -> Result<Store
         ),
         timeline: Some(timeline),
         contexts: contexts(bag, places, spec, &entries, &captured, kind),
-        selection: Some(of_messages(&spec.topic, &entries)),
+        selection: Some(Selection {
+            losses: bag.summary().missing(),
+            ..of_messages(&spec.topic, &entries)
+        }),
     };
     let messages = Messages {
         entries: entries.into(),

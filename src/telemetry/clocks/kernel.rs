@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::{Change, ClockError, memory};
 use crate::board::Roots;
-use crate::files;
 use crate::telemetry::gpu;
+use crate::whole;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 const BWMGR: &str = "/sys/class/devfreq/bwmgr";
@@ -203,5 +203,5 @@ pub(super) fn plan(roots: &Roots) -> Vec<Change> {
 /// Writes the value of one setting below /sys.
 pub(super) fn write(roots: &Roots, path: &str, value: &str) -> Result<(), ClockError> {
     let file = roots.file(path);
-    files::overwrite(&file, value).map_err(|why| ClockError::Set { path: file, why })
+    whole::set(&file, value).map_err(|why| ClockError::Set { path: file, why })
 }

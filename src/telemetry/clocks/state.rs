@@ -1,14 +1,13 @@
 //! What was changed, kept in a file until it is given back.
 
 use std::fs;
-use std::io::Write;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::ClockError;
 use crate::board::Roots;
-use crate::files;
+use crate::{files, whole};
 
 /// The path of the state file, below the machine's root.
 pub const STATE: &str = "/run/jetlag/clocks.json";
@@ -122,11 +121,7 @@ impl State {
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder)?;
             }
-            let partial = path.with_extension("json.part");
-            let mut file = fs::File::create(&partial)?;
-            file.write_all(serde_json::to_string_pretty(self)?.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&partial, &path)
+            whole::write_whole(&path, serde_json::to_string_pretty(self)?.as_bytes())
         };
         write().map_err(|why| ClockError::Keep {
             path: path.clone(),

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use mcap::records::op;
 
 use super::record::{self, Channel, ChunkHeader, ChunkIndex, Fields};
-use super::{ChunkPlace, MESSAGE_HEADER, PREFIX, Subject};
+use super::{ChunkPlace, Found, MESSAGE_HEADER, PREFIX, PlainChunk, Subject};
 use crate::BagError;
 use crate::compression::Compression;
 use crate::contents::{Contents, Entry, NO_CHUNK};
@@ -21,10 +21,7 @@ const FOOTER: usize = 9 + 20 + 8;
 const FOOTER_HASHED: usize = 9 + 16;
 
 /// Chunks and contents as the index tells them; none where it is missing, damaged or does not tell all.
-pub(super) fn find(
-    subject: &Subject<'_>,
-    before: u64,
-) -> Result<Option<(Vec<ChunkPlace>, Contents)>, BagError> {
+pub(super) fn find(subject: &Subject<'_>, before: u64) -> Result<Option<Found>, BagError> {
     let Some(summary) = summary(subject)? else {
         return Ok(None);
     };
@@ -34,6 +31,7 @@ pub(super) fn find(
     };
     let mut window = Window::new(subject.file);
     let mut places = Vec::new();
+    let mut plain = Vec::new();
     let mut messages = Vec::new();
     let mut block = Vec::new();
     for index in &closing.chunks {
@@ -64,13 +62,22 @@ pub(super) fn find(
             });
             add_compressed(subject, index, places.len() - 1, &messages, &mut contents)?
         } else {
-            add_plain(subject, &mut window, index, &messages, &mut contents)?
+            let Some(chunk) = add_plain(subject, &mut window, index, &messages, &mut contents)? else {
+                return Ok(None);
+            };
+            plain.extend((chunk.crc != 0).then_some(chunk));
+            true
         };
         if !is_known {
             return Ok(None);
         }
     }
-    Ok((contents.messages == closing.count).then_some((places, contents)))
+    let found = Found {
+        compressed: places,
+        plain,
+        contents,
+    };
+    Ok((found.contents.messages == closing.count).then_some(found))
 }
 
 /// The bytes of the closing index, if the file ends with one that matches its checksum.
@@ -197,38 +204,44 @@ fn add_compressed(
     Ok(true)
 }
 
-/// Notes the messages of a chunk that is not compressed, which are read from the file directly.
+/// Notes the messages of a chunk that is not compressed, which are read from the file directly; none where the index is wrong.
 fn add_plain(
     subject: &Subject<'_>,
     window: &mut Window<'_>,
     index: &ChunkIndex,
     messages: &[Indexed],
     contents: &mut Contents,
-) -> Result<bool, BagError> {
+) -> Result<Option<PlainChunk>, BagError> {
     let front = window
         .get(index.at, 9 + record::CHUNK_HEADER)
         .map_err(|error| subject.io(error))?;
     let header = front.get(9..).and_then(ChunkHeader::of);
-    let records = match header {
+    let (records, crc) = match header {
         Some(header) if front[0] == op::CHUNK && header.compression == Ok(Compression::None) => {
-            index.at + PREFIX + header.records_at as u64
+            let records = index.at + PREFIX + header.records_at as u64;
+            // What it says of itself fits what the index says.
+            let end = records.checked_add(header.stored);
+            if header.size != header.stored || end != index.at.checked_add(index.length) {
+                return Ok(None);
+            }
+            (records, header.crc)
         }
-        _ => return Ok(false),
+        _ => return Ok(None),
     };
     for message in messages {
         let Some(at) = records.checked_add(message.at) else {
-            return Ok(false);
+            return Ok(None);
         };
         let front = window
             .get(at, (PREFIX + MESSAGE_HEADER) as usize)
             .map_err(|error| subject.io(error))?;
         let Some((length, header)) = message_front(front) else {
-            return Ok(false);
+            return Ok(None);
         };
         let place = at + PREFIX + MESSAGE_HEADER;
         let is_right = header.channel == message.channel && header.log_time == message.log_time;
         if !is_right || place.checked_add(length).is_none_or(|end| end > subject.length) {
-            return Ok(false);
+            return Ok(None);
         }
         let entry = Entry {
             log_time: message.log_time,
@@ -238,10 +251,15 @@ fn add_plain(
             chunk: NO_CHUNK,
         };
         if !contents.add(subject.path, i64::from(message.channel), entry, Compression::None)? {
-            return Ok(false);
+            return Ok(None);
         }
     }
-    Ok(true)
+    Ok(Some(PlainChunk {
+        at: index.at,
+        from: records,
+        to: index.at.saturating_add(index.length),
+        crc,
+    }))
 }
 
 /// The length of a message and what is before it, from the front of its record.

@@ -3,6 +3,7 @@
 //! <https://mcap.dev/spec> describes the format. The `mcap` crate's readers own the order in which a file is read, copy each
 //! message once more and give up where a file is cut off; here messages are read by position, by several readers at once.
 
+mod check;
 mod chunk;
 mod indexed;
 mod plain;
@@ -70,16 +71,48 @@ pub(crate) fn open(
         number,
         limits,
     };
-    let (chunks, contents) = match indexed::find(&subject, before)? {
+    let is_checked = length <= limits.checked_bytes.0;
+    let indexed = match indexed::find(&subject, before)? {
+        Some(mut found) if is_checked => {
+            check::compressed(&subject, &found.compressed, &mut found.contents)?.then_some(found)
+        }
+        found => found,
+    };
+    let mut found = match indexed {
         Some(found) => found,
+        // Compressed chunks are opened for that, and their checksums held against what is there.
         None => scan::find(&subject, before)?,
     };
+    match is_checked {
+        true => check::plain(&subject, &found.plain, &mut found.contents)?,
+        false => found.contents.unchecked = 1,
+    }
+    let (chunks, contents) = (found.compressed, found.contents);
     let file = McapFile {
         path: path.to_owned(),
         file,
         chunks,
     };
     Ok((file, contents))
+}
+
+/// A chunk that is not compressed and has a checksum.
+#[derive(Clone, Copy, Debug)]
+struct PlainChunk {
+    /// Where its record begins.
+    at: u64,
+    /// Where its records begin and end in the file.
+    from: u64,
+    to: u64,
+    crc: u32,
+}
+
+/// What the search through a file found.
+struct Found {
+    compressed: Vec<ChunkPlace>,
+    /// Those with a checksum.
+    plain: Vec<PlainChunk>,
+    contents: Contents,
 }
 
 /// The file that is searched.

@@ -9,7 +9,7 @@ use mcap::records::op;
 use super::chunk::{Chunk, Trouble};
 use super::indexed::message_front;
 use super::record::{self, Channel, ChunkHeader, Fields};
-use super::{ChunkPlace, DESCRIPTION, MESSAGE_HEADER, PREFIX, Subject};
+use super::{ChunkPlace, DESCRIPTION, Found, MESSAGE_HEADER, PREFIX, PlainChunk, Subject};
 use crate::BagError;
 use crate::completeness::Loss;
 use crate::compression::Compression;
@@ -18,12 +18,13 @@ use crate::error::Damage;
 use crate::positioned::Window;
 
 /// Chunks and contents of a file, as far as it goes.
-pub(super) fn find(subject: &Subject<'_>, before: u64) -> Result<(Vec<ChunkPlace>, Contents), BagError> {
+pub(super) fn find(subject: &Subject<'_>, before: u64) -> Result<Found, BagError> {
     let mut scan = Scan {
         subject,
         contents: Contents::new(subject.limits.messages, before),
         types: HashMap::new(),
         places: Vec::new(),
+        plain: Vec::new(),
         chunk: Chunk::default(),
         plain_end: None,
     };
@@ -32,7 +33,11 @@ pub(super) fn find(subject: &Subject<'_>, before: u64) -> Result<(Vec<ChunkPlace
     while let Some(next) = scan.step(&mut window, at)? {
         at = next;
     }
-    Ok((scan.places, scan.contents))
+    Ok(Found {
+        compressed: scan.places,
+        plain: scan.plain,
+        contents: scan.contents,
+    })
 }
 
 struct Scan<'a> {
@@ -41,6 +46,8 @@ struct Scan<'a> {
     /// Names of types.
     types: HashMap<u16, record::Type>,
     places: Vec<ChunkPlace>,
+    /// Those that are not compressed and have a checksum.
+    plain: Vec<PlainChunk>,
     chunk: Chunk,
     /// Where the chunk ends whose records, which are not compressed, are being walked over.
     plain_end: Option<u64>,
@@ -113,9 +120,26 @@ impl Scan<'_> {
             return Ok(next.or_else(|| self.cut(at)));
         };
         if header.compression == Ok(Compression::None) {
-            // Its records follow each other like those outside of chunks; its size may be damaged, and is not needed.
+            // Its records follow each other like those outside of chunks; its size is told where it is wrong, and is not needed.
             self.plain_end = next;
             let first = body_at + header.records_at as u64;
+            let found = end.saturating_sub(first);
+            if !is_cut && (header.stored != found || header.size != found) {
+                let wanted = if header.stored == found {
+                    header.size
+                } else {
+                    header.stored
+                };
+                self.damaged(at, Damage::Size { wanted, found });
+            }
+            if !is_cut && header.crc != 0 {
+                self.plain.push(PlainChunk {
+                    at,
+                    from: first,
+                    to: end,
+                    crc: header.crc,
+                });
+            }
             if next == Some(first) {
                 self.plain_end = None;
             }

@@ -1,5 +1,6 @@
 //! A bag that is written: a folder with one file and `metadata.yaml`, or the file alone.
 
+use jetlag_record::whole;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufWriter;
@@ -274,7 +275,7 @@ impl BagWriter {
         result.map_err(|cause| cause.at(&self.path))?;
         if let Some(folder) = &self.folder {
             let path = folder.join("metadata.yaml");
-            let written = std::fs::write(&path, metadata::file(&text));
+            let written = whole::write(&path, metadata::file(&text), false);
             written.map_err(|error| WriteError::Io { path, error })?;
         }
         Ok(self.path)

@@ -17,6 +17,7 @@ fn limits() -> Limits {
         message_bytes: Bytes(4 << 20),
         chunk_bytes: Bytes(8 << 20),
         unpacked_bytes: Bytes(64 << 20),
+        checked_bytes: Bytes(64 << 20),
         wait: Nanos::ZERO,
     }
 }
@@ -148,6 +149,85 @@ fn bytes_that_are_changed_give_messages_or_errors() {
     }
 }
 
+/// Changes one bit at many places; each is told, or all messages are what they were.
+#[test]
+fn no_change_of_a_bag_with_checksums_is_silent() {
+    for compression in [
+        ChunkCompression::None,
+        ChunkCompression::Zstd,
+        ChunkCompression::Lz4,
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = write(&folder.path().join("bag"), Format::Mcap(compression), 12);
+        let bytes = std::fs::read(&file).unwrap();
+        let (all, _) = messages(&open(&file));
+        let path = folder.path().join("changed.mcap");
+        let mut told = 0;
+        for n in 0..240 {
+            let mut changed = bytes.clone();
+            // The ends have the structure.
+            let at = match n % 3 {
+                0 => 8 + n * 3,
+                1 => bytes.len() - 9 - n * 3,
+                _ => 8 + (bytes.len() - 17) * n / 240,
+            };
+            changed[at] ^= 1 << (n % 8);
+            std::fs::write(&path, &changed).unwrap();
+            let Ok(bag) = Bag::open(&path, &limits()) else {
+                told += 1;
+                continue;
+            };
+            let (read, refused) = messages(&bag);
+            let is_told = refused > 0 || !bag.completeness().is_whole();
+            told += usize::from(is_told);
+            let messages = |of: &[(String, jetlag_bags::Time, Vec<u8>)]| -> Vec<Vec<u8>> {
+                of.iter().map(|(_, _, message)| message.clone()).collect()
+            };
+            assert!(
+                is_told || messages(&read) == messages(&all),
+                "{compression:?}: a changed bit at byte {at} of {}",
+                bytes.len()
+            );
+        }
+        assert!(told > 80, "{compression:?}: {told} of 240");
+    }
+}
+
+#[test]
+fn a_chunk_whose_length_is_wrong_is_told() {
+    for compression in [ChunkCompression::None, ChunkCompression::Zstd] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = write(&folder.path().join("bag"), Format::Mcap(compression), 150);
+        let mut bytes = std::fs::read(&file).unwrap();
+        let summary = mcap::Summary::read(&bytes).unwrap().unwrap();
+        let second = &summary.chunk_indexes[1];
+        let name = second.compression.len();
+        // Prefix, times, size, checksum and the compression's name come before it.
+        let at = second.chunk_start_offset as usize + 9 + 16 + 8 + 4 + 4 + name;
+        bytes[at..at + 8].fill(0xff);
+        let path = folder.path().join("changed.mcap");
+        std::fs::write(&path, &bytes).unwrap();
+        let bag = open(&path);
+        assert!(!bag.completeness().is_whole(), "{compression:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_too_long_to_be_checked_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(
+        &folder.path().join("bag"),
+        Format::Mcap(ChunkCompression::None),
+        12,
+    );
+    let short = Limits {
+        checked_bytes: Bytes(1000),
+        ..Limits::default()
+    };
+    assert_eq!(Bag::open(&file, &short).unwrap().summary().unchecked_files, 1);
+    assert_eq!(open(&file).summary().unchecked_files, 0);
+}
+
 #[test]
 fn real_bags_are_cut_and_changed_without_a_panic() {
     let Some(folder) = machine::shared("data/sensors/bags") else {
@@ -192,10 +272,13 @@ fn a_damaged_chunk_is_passed_over_and_the_rest_is_read() {
         bytes[second + 2000..second + 2100].fill(0x55);
         let path = folder.path().join("damaged.mcap");
         std::fs::write(&path, &bytes).unwrap();
-        let (read, refused) = messages(&open(&path));
+        let bag = open(&path);
+        let (read, refused) = messages(&bag);
+        let text = bag.completeness().losses[0].to_string();
+        let lost = all.len() - read.len();
         assert!(
-            refused > 0 && read.len() + refused == all.len(),
-            "with its index, each message is told"
+            refused == 0 && text.contains(&format!("{lost} messages there are left out")),
+            "with its index, the messages are counted: {text}"
         );
         // Without the index.
         std::fs::write(&path, &bytes[..bytes.len() - 30]).unwrap();

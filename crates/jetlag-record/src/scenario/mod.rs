@@ -82,6 +82,9 @@ pub struct Scenario {
     pub expect: Vec<String>,
     /// The tenants, in the order of the file; a record names one by its index here.
     pub tenants: Vec<Tenant>,
+    /// Whether programs that it names may be started. Its user says so (`--allow-commands`), and no file can.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_commands: bool,
 }
 
 /// Default of the watchdog: far beyond any deadline, and short enough that nobody thinks the program hangs.
@@ -116,6 +119,7 @@ impl Scenario {
             watchdog: Nanos::ZERO,
             expect: Vec::new(),
             tenants: Vec::new(),
+            allow_commands: false,
         }
     }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::recordings::{BagSpec, KittiSpec, NuScenesSpec};
 use super::stored::{Reading, Sensor};
-use super::video::{CameraSpec, VideoSpec};
+use super::video::{CameraFrom, CameraSpec, VideoDecoder, VideoSpec};
 use crate::units::Nanos;
 
 /// The largest image that is decoded where the source does not say, in millions of pixels: several times what cameras of
@@ -129,6 +129,26 @@ impl SourceSpec {
     /// Whether its frames come when it has them, and cannot be asked for.
     pub fn is_live(&self) -> bool {
         matches!(self, SourceSpec::Camera(_))
+    }
+
+    /// The programs that it names and starts, each with its arguments.
+    pub fn commands(&self) -> Vec<&[String]> {
+        match self {
+            SourceSpec::Camera(CameraSpec {
+                from: CameraFrom::Command { command, .. },
+                ..
+            })
+            | SourceSpec::Video(VideoSpec {
+                decoder: VideoDecoder::Command { command, .. },
+                ..
+            }) => vec![command],
+            SourceSpec::Cameras(cameras) => cameras.iter().flat_map(SourceSpec::commands).collect(),
+            SourceSpec::Synchronised(set) => {
+                let all = set.cameras().chain([&*set.lidar]);
+                all.flat_map(SourceSpec::commands).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// What its recording calls the sensor, where it has a name for it.

@@ -4,7 +4,8 @@
 //! For each kept frame it also records which frames of other tenants were in service at the same time, whether these
 //! were recorded before or after it, and which frames of its own tenant it waited for. Memory and time per frame are
 //! bounded: [`SLOWEST`] and at most [`USUAL`] frames per tenant, the latest [`RECENT`] frames of each, and at most
-//! [`MOST_BESIDE`] frames of another tenant for each kept one.
+//! [`MOST_BESIDE`] frames of another tenant for each kept one. Of more than [`MOST_TENANTS`] tenants, only so many are looked at beside
+//! each other, since pairs grow with their square: those that were longest at work in the first frames.
 
 use std::collections::VecDeque;
 
@@ -16,10 +17,17 @@ pub(super) const SLOWEST: usize = 256;
 /// Usual frames kept per tenant at most: every frame, then one of two, one of four, …, chosen pseudo-randomly by
 /// number. A regular choice would always be the same half where a co-runner is released with every second frame.
 const USUAL: usize = 1024;
+/// The same of more than [`MOST_TENANTS`] tenants: what is kept of all together is not to grow without bound.
+const SLOWEST_OF_MANY: usize = 64;
+const USUAL_OF_MANY: usize = 256;
 /// Latest frames of a tenant that are remembered for those of others: one tenant's records may come this much ahead.
 const RECENT: usize = 1024;
 /// Frames of another tenant that are noted for a kept one; the earliest.
 const MOST_BESIDE: usize = 8;
+/// Tenants that are looked at beside each other.
+pub(super) const MOST_TENANTS: usize = 32;
+/// Of more, those are chosen that were longest at work until so many frames a tenant had come.
+const BEFORE_CHOICE: usize = 16;
 /// A frame that started this long after its release without waiting for its own tenant was not held up by another
 /// frame.
 const WAITED: Nanos = Nanos::from_micros(50);
@@ -87,10 +95,14 @@ pub(super) struct Watched {
     pub(super) usual: Vec<Kept>,
     seen: u64,
     every: u64,
+    /// How many of either are kept.
+    most: [usize; 2],
     recent: VecDeque<Span>,
     busy: Option<Busy>,
-    /// For each other tenant: the latest moment at which one of its frames may still overlap a kept one.
+    /// For each other tenant, by its place in `beside`: the latest moment at which one of its frames may still overlap a kept one.
     open_until: Vec<Option<Stamp>>,
+    /// The tenants that it was looked at beside, in their order; all where that is not said, none where it is not one of them.
+    company: Option<Vec<usize>>,
 }
 
 /// A busy period: consecutive frames without a gap.
@@ -104,17 +116,30 @@ struct Busy {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch {
     tenants: Vec<Watched>,
+    /// Until it is known which of many tenants are looked at beside each other: how long each was at work, and how many frames came.
+    choosing: Option<(Vec<Nanos>, usize)>,
+    /// Those that are, in their order; all where that is not said.
+    company: Option<Vec<usize>>,
 }
 
 impl Watch {
     pub(super) fn new(tenants: usize) -> Self {
+        let has_many = tenants > MOST_TENANTS;
         let watched = Watched {
             every: 1,
-            open_until: vec![None; tenants],
+            most: if has_many {
+                [SLOWEST_OF_MANY, USUAL_OF_MANY]
+            } else {
+                [SLOWEST, USUAL]
+            },
+            open_until: vec![None; if has_many { 0 } else { tenants }],
+            company: has_many.then(Vec::new),
             ..Watched::default()
         };
         Watch {
             tenants: vec![watched; tenants],
+            choosing: has_many.then(|| (vec![Nanos::ZERO; tenants], 0)),
+            company: has_many.then(Vec::new),
         }
     }
 
@@ -126,6 +151,7 @@ impl Watch {
             return;
         }
         let at_work = Span::at_work(frame);
+        self.choose(number, at_work);
         self.note_beside(number, at_work);
         let own = &mut self.tenants[number];
         if own.recent.len() == RECENT {
@@ -157,21 +183,81 @@ impl Watch {
         }
     }
 
+    /// Chooses which of many tenants are looked at beside each other, once enough frames have come. What was kept until then was
+    /// looked at beside none, and goes.
+    fn choose(&mut self, number: usize, span: Span) {
+        let Some((at_work, frames)) = &mut self.choosing else {
+            return;
+        };
+        if let Some(so_far) = at_work.get_mut(number) {
+            *so_far = Nanos(
+                so_far
+                    .0
+                    .saturating_add(span.finished.0.saturating_sub(span.started.0)),
+            );
+        }
+        *frames += 1;
+        if *frames < BEFORE_CHOICE * at_work.len() {
+            return;
+        }
+        let mut company: Vec<usize> = (0..at_work.len()).collect();
+        company.sort_by_key(|tenant| std::cmp::Reverse(at_work.get(*tenant).copied()));
+        company.truncate(MOST_TENANTS);
+        company.sort_unstable();
+        for tenant in &company {
+            if let Some(watched) = self.tenants.get_mut(*tenant) {
+                watched.open_until = vec![None; company.len()];
+                watched.company = Some(company.clone());
+                watched.usual.clear();
+                watched.slowest.clear();
+                watched.to_beat = None;
+            }
+        }
+        self.company = Some(company);
+        self.choosing = None;
+    }
+
     /// Everything that was kept, by tenant.
     pub(super) fn finish(self) -> Vec<Watched> {
         self.tenants
     }
 
+    /// How many tenants are looked at beside each other.
+    fn places(&self) -> usize {
+        self.company.as_ref().map_or(self.tenants.len(), Vec::len)
+    }
+
+    /// The tenant of a place among them.
+    fn at(&self, place: usize) -> Option<usize> {
+        match &self.company {
+            Some(company) => company.get(place).copied(),
+            None => Some(place),
+        }
+    }
+
+    /// A tenant's place among them; none where it is not one.
+    fn place(&self, tenant: usize) -> Option<usize> {
+        match &self.company {
+            Some(company) => company.binary_search(&tenant).ok(),
+            None => Some(tenant),
+        }
+    }
+
     /// Adds a frame to the kept frames of other tenants that it overlaps.
     fn note_beside(&mut self, number: usize, span: Span) {
-        for (other, tenant) in self.tenants.iter_mut().enumerate() {
-            let awaited = tenant.open_until.get(number).copied().flatten();
+        let Some(place) = self.place(number) else { return };
+        for other in 0..self.places() {
+            let Some(other) = self.at(other) else { continue };
+            let Some(tenant) = self.tenants.get_mut(other) else {
+                continue;
+            };
+            let awaited = tenant.open_until.get(place).copied().flatten();
             if other == number || awaited.is_none_or(|until| span.started >= until) {
                 continue;
             }
             let mut until: Option<Stamp> = None;
             for kept in tenant.slowest.iter_mut().chain(&mut tenant.usual) {
-                let Some(beside) = kept.beside.get_mut(number) else {
+                let Some(beside) = kept.beside.get_mut(place) else {
                     continue;
                 };
                 if beside.len() < MOST_BESIDE && span.meets(Span::of(&kept.frame)) {
@@ -181,31 +267,37 @@ impl Watch {
                     until = Some(until.map_or(kept.frame.finished, |known| known.max(kept.frame.finished)));
                 }
             }
-            if let Some(place) = tenant.open_until.get_mut(number) {
-                *place = until;
+            if let Some(open) = tenant.open_until.get_mut(place) {
+                *open = until;
             }
         }
     }
 
     /// The frames of other tenants, recorded so far, that overlap a span.
     fn beside(&self, number: usize, span: Span) -> Vec<Vec<Span>> {
-        let all = self.tenants.iter().enumerate();
-        all.map(|(other, tenant)| {
-            if other == number {
-                return Vec::new();
-            }
-            // Frames of a tenant come in the order in which they finish.
-            let latest = tenant.recent.iter().rev();
-            let mut met: Vec<Span> = latest
-                .take_while(|known| known.finished > span.started)
-                .copied()
-                .filter(|known| known.meets(span))
-                .collect();
-            met.reverse();
-            met.truncate(MOST_BESIDE);
-            met
-        })
-        .collect()
+        let places = if self.place(number).is_some() {
+            self.places()
+        } else {
+            0
+        };
+        let others = (0..places).filter_map(|place| self.at(place));
+        others
+            .map(|other| {
+                let Some(tenant) = self.tenants.get(other).filter(|_| other != number) else {
+                    return Vec::new();
+                };
+                // Frames of a tenant come in the order in which they finish.
+                let latest = tenant.recent.iter().rev();
+                let mut met: Vec<Span> = latest
+                    .take_while(|known| known.finished > span.started)
+                    .copied()
+                    .filter(|known| known.meets(span))
+                    .collect();
+                met.reverse();
+                met.truncate(MOST_BESIDE);
+                met
+            })
+            .collect()
     }
 }
 
@@ -235,6 +327,23 @@ impl Watched {
         }
     }
 
+    /// When frames of another tenant were at work while a kept one was; none where the two were not looked at beside each other.
+    pub(super) fn beside<'k>(&self, kept: &'k Kept, other: usize) -> Option<&'k [Span]> {
+        let place = match &self.company {
+            Some(company) => company.binary_search(&other).ok()?,
+            None => other,
+        };
+        kept.beside.get(place).map(Vec::as_slice)
+    }
+
+    /// The tenants that it was looked at beside, of so many.
+    pub(super) fn company(&self, tenants: usize) -> Vec<usize> {
+        match &self.company {
+            Some(company) => company.clone(),
+            None => (0..tenants).collect(),
+        }
+    }
+
     /// Completed frames in the measured time.
     pub(super) fn frames(&self) -> u64 {
         self.seen
@@ -243,8 +352,9 @@ impl Watched {
     /// Whether the next frame belongs to the sample.
     fn is_sampled(&mut self, sequence: u64) -> bool {
         self.seen += 1;
+        let [_, most] = self.most;
         let drawn = |sequence: u64, every: u64| scrambled(sequence).is_multiple_of(every);
-        while self.usual.len() >= USUAL && drawn(sequence, self.every) {
+        while self.usual.len() >= most && drawn(sequence, self.every) {
             self.every *= 2;
             let every = self.every;
             self.usual.retain(|kept| drawn(kept.frame.sequence, every));
@@ -252,16 +362,17 @@ impl Watched {
                 break;
             }
         }
-        self.usual.len() < USUAL && drawn(sequence, self.every)
+        self.usual.len() < most && drawn(sequence, self.every)
     }
 
     fn keep_among_slowest(&mut self, kept: Kept) {
-        if self.slowest.len() < SLOWEST {
+        let [most, _] = self.most;
+        if self.slowest.len() < most {
             self.slowest.push(kept);
         } else if let Some(least) = self.slowest.iter_mut().min_by_key(|kept| kept.frame.response()) {
             *least = kept;
         }
-        if self.slowest.len() == SLOWEST {
+        if self.slowest.len() == most {
             self.to_beat = self.slowest.iter().map(|kept| kept.frame.response()).min();
         }
     }
@@ -338,6 +449,38 @@ mod tests {
         let beside = watch.finish()[0].slowest[0].beside[1].clone();
         let started: Vec<i64> = beside.iter().map(|span| span.started.0 / 1_000_000).collect();
         assert_eq!(started, [10, 30]);
+    }
+
+    #[test]
+    fn of_many_tenants_those_longest_at_work_are_looked_at_beside_each_other() {
+        let many = 3 * MOST_TENANTS;
+        let mut watch = Watch::new(many);
+        // Every third works for 9 ms of each 10, the others for 1 ms; all begin together.
+        for n in 0..100 {
+            let mut records: Vec<FrameRecord> = (0..many)
+                .map(|tenant| {
+                    let took = if tenant % 3 == 1 { 9 } else { 1 };
+                    frame(
+                        tenant as u16,
+                        n,
+                        [n as i64 * 10, n as i64 * 10, n as i64 * 10 + took],
+                    )
+                })
+                .collect();
+            records.sort_by_key(|record| record.finished);
+            records.iter().for_each(|record| watch.frame(record));
+        }
+        let watched = watch.finish();
+        let busy: Vec<usize> = (0..many).filter(|tenant| tenant % 3 == 1).collect();
+        assert_eq!(watched[1].company(many), busy);
+        assert!(watched[0].company(many).is_empty());
+        let last = watched[1].usual.last().unwrap();
+        assert_eq!(last.beside.len(), MOST_TENANTS);
+        assert_eq!(watched[1].beside(last, 4).unwrap().len(), 1);
+        assert_eq!(watched[1].beside(last, 2), None);
+        // What is kept of the others takes no room for pairs.
+        assert!(watched[0].usual.iter().all(|kept| kept.beside.is_empty()));
+        assert_eq!(watched[0].usual.len(), 100);
     }
 
     #[test]

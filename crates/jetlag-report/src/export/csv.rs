@@ -8,6 +8,7 @@ use ::csv::{Terminator, Writer, WriterBuilder};
 use super::Export;
 use super::tables::{Cell, Rows, TABLES, of_summary};
 use crate::analysis::Summary;
+use crate::record::shown::cell;
 use crate::record::{Event, Manifest};
 
 /// The tables while they are written.
@@ -49,10 +50,10 @@ impl<W: Write> Export for CsvExport<W> {
 }
 
 fn write_row<W: Write>(writer: &mut Writer<W>, row: Vec<Cell<'_>>) -> io::Result<()> {
-    for cell in row {
-        match cell {
+    for value in row {
+        match value {
             Cell::Missing => writer.write_field("")?,
-            Cell::Text(text) => writer.write_field(text.as_bytes())?,
+            Cell::Text(text) => writer.write_field(cell(&text).as_bytes())?,
             Cell::Int(value) => writer.write_field(value.to_string())?,
             Cell::Count(value) => writer.write_field(value.to_string())?,
             Cell::Real(value) => writer.write_field(value.to_string())?,

@@ -33,7 +33,7 @@ impl Touches {
             "truncated-file" | "newer-scenario" | "short-run" | "not-started" | "process-died"
             | "lost-records" | "host-busy" | "own-cost" | "lost-ranges" | "traced-frames" => Touches::Run,
             "tenant-failed" | "failed-frames" | "no-frames" | "overload" | "late-releases"
-            | "too-few-samples" => Touches::Tenants,
+            | "too-few-samples" | "source-damaged" => Touches::Tenants,
             "not-settled" | "drift" | "latency-shift" => Touches::Time,
             "host-bound" | "compute-unclear" | "source-late" | "shared-behind" => Touches::Stages,
             "phase-overload"

@@ -31,6 +31,7 @@ use crate::analysis::roofline::RunRoofline;
 use crate::analysis::summary::Verdict;
 use crate::analysis::{Recorded, Summary};
 use crate::record::Manifest;
+use crate::record::shown::shown;
 use crate::text::answer;
 pub use pictures::{Picture, Pictures};
 use view::{Block, FindingView, Section, words};
@@ -129,7 +130,9 @@ pub fn write_with_pictures(
             .collect(),
     };
     let mut out = out;
-    page.write_into(&mut out)
+    // Names of other people's files may hold what acts instead of being shown: escape sequences, marks that turn letters round.
+    let text = page.render().map_err(io::Error::other)?;
+    out.write_all(shown(&text).as_bytes())
 }
 
 fn view_of(number: usize, run: &Reported, shown: Option<&Pictures>, of: usize) -> RunView {

@@ -11,6 +11,7 @@ use super::view::{Block, Cell, Chart, FindingView, Key, Section, Table, cell, wo
 use crate::analysis::roofline::{
     Ceilings, LayerPoint, NetworkApart, NetworkPoint, Roofline, RunRoofline, TenantRoofline,
 };
+use crate::record::shown::shown;
 use crate::text::number::{or_unknown, percent, short};
 use crate::text::roofline::{file_name, follows, in_order, prices, run_name, scaled, without_point};
 
@@ -58,7 +59,9 @@ pub fn write(roofline: &Roofline, out: &mut dyn Write) -> io::Result<()> {
         sections,
     };
     let mut out = out;
-    page.write_into(&mut out)
+    // Names of other people's files may hold what acts instead of being shown: escape sequences, marks that turn letters round.
+    let text = page.render().map_err(io::Error::other)?;
+    out.write_all(shown(&text).as_bytes())
 }
 
 fn about(runs: &[RunRoofline]) -> String {

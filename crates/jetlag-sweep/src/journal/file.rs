@@ -1,6 +1,7 @@
 //! A journal as a file: opened where it was left, and synced after each line.
 
-use std::fs::{File, OpenOptions};
+use jetlag_record::whole;
+use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,15 @@ pub enum JournalError {
     #[error("{} is no regular file, so it is no journal of a sweep; move it away, or name another folder", path.display())]
     NoFile {
         /// The name.
+        path: PathBuf,
+    },
+    /// Something in it is no journal's.
+    #[error(
+        "{} is no journal of a sweep, or the line that a sweep begins with is damaged; nothing in it was changed: move it away, or name another folder",
+        path.display()
+    )]
+    Foreign {
+        /// The file.
         path: PathBuf,
     },
     /// It is of a later version.
@@ -71,13 +81,7 @@ impl JournalFile {
         if !is_new {
             regular(path)?;
         }
-        let opened = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path);
-        let mut file = opened.map_err(|error| at(path, error))?;
+        let mut file = whole::shared(path).map_err(|error| at(path, error))?;
         let journal = Journal::read(BufReader::new(&file)).map_err(|error| at(path, error))?;
         let journal = known(path, journal)?;
         let ready = || -> io::Result<()> {
@@ -183,6 +187,9 @@ fn at(path: &Path, error: io::Error) -> JournalError {
 
 fn known(path: &Path, journal: Journal) -> Result<Journal, JournalError> {
     match &journal.header {
+        _ if journal.is_foreign => Err(JournalError::Foreign {
+            path: path.to_owned(),
+        }),
         Some(header) if header.format > super::FORMAT => Err(JournalError::Newer {
             path: path.to_owned(),
             found: header.format,

@@ -15,6 +15,13 @@ pub fn encode(entry: &Entry) -> Result<String, serde_json::Error> {
     Ok(format!("{HEAD}{sum}{MIDDLE}{text}}}\n"))
 }
 
+/// Whether this is what a sudden end leaves of a line: its beginning, or nothing, and zeros that the disk has in the rest's place.
+pub(super) fn is_half(line: &[u8]) -> bool {
+    let zeros = line.iter().rev().take_while(|byte| **byte == 0).count();
+    let begun = &line[..line.len() - zeros];
+    begun.starts_with(HEAD.as_bytes()) || HEAD.as_bytes().starts_with(begun)
+}
+
 /// The entry of a line without its end; none where the line is not whole.
 pub fn decode(line: &[u8]) -> Option<Entry> {
     let line = std::str::from_utf8(line).ok()?;

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
 use super::entry::{Entry, Header, RunEntry};
-use super::line::decode;
+use super::line::{decode, is_half};
 use crate::figures::Column;
 
 /// A line of more than this is none of ours.
@@ -26,6 +26,9 @@ pub struct Journal {
     pub rest: u64,
     /// Numbers of damaged lines before that, from 1: their runs count as not made.
     pub damaged: Vec<u64>,
+    /// Whether it holds anything that no journal does: it ends in something else than a line or the beginning of one, or there are
+    /// lines and none is a journal's.
+    pub is_foreign: bool,
 }
 
 impl Journal {
@@ -35,28 +38,33 @@ impl Journal {
     /// The file cannot be read.
     pub fn read(mut from: impl BufRead) -> io::Result<Journal> {
         let mut journal = Journal::default();
-        let (mut seen, mut place, mut number) = (HashSet::new(), 0_u64, 0_u64);
-        let mut bad: Vec<u64> = Vec::new();
-        let mut line = Vec::new();
+        let (mut seen, mut number) = (HashSet::new(), 0_u64);
+        let (mut line, mut has_ours) = (Vec::new(), false);
         loop {
             line.clear();
             let read = from.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)?;
             if read == 0 {
                 break;
             }
-            place += read as u64;
             number += 1;
-            let entry = line.strip_suffix(b"\n").and_then(decode);
-            let Some(entry) = entry else {
-                bad.push(number);
-                continue;
+            // Only the last line has no end, and one that is too long to be ours.
+            let Some(whole) = line.strip_suffix(b"\n") else {
+                match is_half(&line) && from.fill_buf()?.is_empty() {
+                    true => journal.rest = read as u64,
+                    false => journal.is_foreign = true,
+                }
+                break;
             };
-            // A whole line after bad ones: those were no half line at the end.
-            journal.damaged.append(&mut bad);
-            journal.whole = place;
-            journal.take(entry, &mut seen);
+            journal.whole += read as u64;
+            match decode(whole) {
+                Some(entry) => {
+                    has_ours = true;
+                    journal.take(entry, &mut seen);
+                }
+                None => journal.damaged.push(number),
+            }
         }
-        journal.rest = place - journal.whole;
+        journal.is_foreign |= !has_ours && journal.whole > 0;
         Ok(journal)
     }
 

@@ -2,6 +2,7 @@
 //!
 //! A figure is one column; where any run has its interval, its ends are two more, `….low` and `….high`.
 
+use jetlag_record::shown;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -163,14 +164,15 @@ fn row_cells<'t>(table: &'t Table, figures: &[(&Column, bool)], row: &'t Row) ->
 /// It cannot be written.
 pub fn write_csv(table: &Table, out: impl Write) -> io::Result<()> {
     let mut out = csv::Writer::from_writer(out);
-    out.write_record(heads(table).iter().map(|(name, _)| name))?;
+    let names = heads(table);
+    out.write_record(names.iter().map(|(name, _)| shown::cell(name).into_owned()))?;
     let mut record = csv::StringRecord::new();
     for cells in cells(table) {
         record.clear();
         for cell in &cells {
             match cell {
                 Cell::Nothing => record.push_field(""),
-                Cell::Text(text) => record.push_field(text),
+                Cell::Text(text) => record.push_field(&shown::cell(text)),
                 Cell::Count(count) => record.push_field(&count.to_string()),
                 Cell::Real(value) => record.push_field(&value.to_string()),
             }

@@ -1,5 +1,6 @@
 //! Reads a table from CSV, ours or one that a spreadsheet wrote again. Every cell that is not what its column takes is told.
 
+use jetlag_record::shown::text_of_cell;
 use std::io::Read;
 
 use jetlag_record::{Failure, FailureKind, FailureStage};
@@ -79,7 +80,7 @@ pub fn read_csv(from: impl Read) -> Result<Table, TableError> {
             return Err(TableError::TooLong);
         }
         let line = record.position().map_or(0, csv::Position::line);
-        let cell = |place: usize| record.get(place).unwrap_or("").trim();
+        let cell = |place: usize| text_of_cell(record.get(place).unwrap_or("").trim());
         let mut bad = |place: usize, wanted: &str| {
             problems.push(format!(
                 "line {line}, column {}: `{}` is {wanted}",
@@ -202,7 +203,7 @@ fn layout(heads: &[&str]) -> Result<Layout, TableError> {
         .skip(first)
         .take(state.saturating_sub(first));
     let axes = axes
-        .map(|(place, head)| (place, head.trim().to_owned()))
+        .map(|(place, head)| (place, text_of_cell(head.trim()).to_owned()))
         .collect();
     let mut figures = Vec::new();
     for (at, head) in heads.iter().enumerate().skip(findings + 1) {

@@ -111,6 +111,42 @@ fn cut_anywhere_it_has_all_whole_lines_and_nothing_else() {
 }
 
 #[test]
+fn what_no_sweep_wrote_is_refused_and_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal.jsonl");
+    let ours = whole();
+    let half = &ours[..30];
+    for foreign in [
+        b"dear diary\n".to_vec(),
+        b"dear diary".to_vec(),
+        b"{\"time\": 1}\n{\"time\": 2}\n".to_vec(),
+        // A line of ours whose checksum does not hold, and nothing else.
+        [half, b"\n"].concat(),
+        [ours.as_slice(), b"dear diary"].concat(),
+        [half, b"\ndear"].concat(),
+    ] {
+        std::fs::write(&path, &foreign).unwrap();
+        for refused in [
+            JournalFile::open(&path).map(|(_, journal)| journal),
+            JournalFile::read(&path),
+        ] {
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains("no journal of a sweep"), "{refused}");
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), foreign);
+    }
+    // A damaged line at the end is told and stays, as one in the middle does.
+    let damaged = [ours.as_slice(), b"dear diary\n"].concat();
+    std::fs::write(&path, &damaged).unwrap();
+    let (_, journal) = JournalFile::open(&path).unwrap();
+    assert_eq!(
+        (journal.runs.len(), journal.damaged.len(), journal.rest),
+        (5, 1, 0)
+    );
+    assert_eq!(std::fs::read(&path).unwrap(), damaged);
+}
+
+#[test]
 fn a_file_is_gone_on_with_after_half_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal.jsonl");

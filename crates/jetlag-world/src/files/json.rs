@@ -1,5 +1,6 @@
 //! A table of nuScenes: a list of rows, written one by one.
 
+use jetlag_record::whole;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn new(folder: &Path, name: &str) -> Result<Self, FilesError> {
         let path = folder.join(format!("{name}.json"));
-        match File::create(&path) {
+        match whole::create(&path, false) {
             Ok(file) => Ok(Table {
                 file: BufWriter::new(file),
                 path,

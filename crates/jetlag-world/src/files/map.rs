@@ -1,7 +1,7 @@
 //! The map of nuScenes: an image with a pixel for each 10 cm, white where vehicles drive. Its lower left corner is the world's
 //! origin.
 
-use std::fs::File;
+use jetlag_record::whole;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub(super) fn write(drive: &Drive, path: &Path) -> Result<(), FilesError> {
         error,
     };
     let picture = |error: png::EncodingError| failed(error.into());
-    let file = File::create(path).map_err(failed)?;
+    let file = whole::create(path, false).map_err(failed)?;
     let mut encoder = png::Encoder::new(BufWriter::new(file), width, height);
     encoder.set_color(png::ColorType::Grayscale);
     encoder.set_depth(png::BitDepth::Eight);

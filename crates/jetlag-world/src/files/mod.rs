@@ -11,6 +11,7 @@ mod nuscenes;
 mod order;
 mod tracklets;
 
+use jetlag_record::whole;
 use std::path::{Path, PathBuf};
 
 use jetlag_record::units::Nanos;
@@ -102,7 +103,7 @@ fn jpeg(image: &Image) -> Result<Vec<u8>, FilesError> {
 }
 
 fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), FilesError> {
-    std::fs::write(path, bytes).map_err(|error| FilesError::Io {
+    whole::write(path, bytes, false).map_err(|error| FilesError::Io {
         path: path.to_owned(),
         error,
     })

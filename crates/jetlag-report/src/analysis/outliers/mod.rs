@@ -12,7 +12,7 @@ mod machine;
 mod suspects;
 mod told;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::summary::SlowPart;
 use super::tenant::Measured;
@@ -98,16 +98,12 @@ pub(super) fn explain(
         .enumerate()
         .map(|(number, (watched, machine))| Judge::new(number, watched, &tenants, machine))
         .collect();
-    let slow_alone: Vec<Vec<Vec<Span>>> = (0..judges.len())
+    let slow_alone: Vec<BTreeMap<usize, Vec<Span>>> = (0..judges.len())
         .map(|number| {
-            judges
-                .iter()
-                .map(|judge| {
-                    judge
-                        .as_ref()
-                        .map_or_else(Vec::new, |other| other.slow_without(number))
-                })
-                .collect()
+            let company = watched.get(number).map(|watched| watched.company(judges.len()));
+            let others = company.unwrap_or_default().into_iter();
+            let of = |other: usize| Some((other, judges.get(other)?.as_ref()?.slow_without(number)));
+            others.filter_map(of).collect()
         })
         .collect();
     for (judge, slow_alone) in judges.iter_mut().zip(slow_alone) {
@@ -149,12 +145,12 @@ struct Judge<'a> {
     clock: Option<f64>,
     /// The first stretch of service in which co-runners are looked for.
     first_stretch: Nanos,
-    /// Share of usual frames at whose start each tenant was active.
-    usually_active: Vec<f64>,
+    /// Share of usual frames at whose start each tenant was active, of those that it was looked at beside.
+    usually_active: BTreeMap<usize, f64>,
     /// Kept frames beyond the usual spread, by number.
     far: HashMap<u64, &'a Kept>,
     /// Of each other tenant, when it was slow without meeting this one.
-    slow_alone: Vec<Vec<Span>>,
+    slow_alone: BTreeMap<usize, Vec<Span>>,
     /// Of each incident whose cause is not in its own stamps, the frame at which it began.
     asked: Vec<&'a Kept>,
     suspects: Vec<Suspect>,
@@ -196,9 +192,9 @@ impl<'a> Judge<'a> {
             input: middle_of(usual, |frame| i64::from(frame.input_size))? as u32,
             clock: super::changepoint::median(&mut clocks),
             first_stretch: Nanos(value_at(usual, FIRST_STRETCH, |frame| frame.service().0)?).max(Nanos(1)),
-            usually_active: Vec::new(),
+            usually_active: BTreeMap::new(),
             far: HashMap::new(),
-            slow_alone: Vec::new(),
+            slow_alone: BTreeMap::new(),
             asked: Vec::new(),
             suspects: Vec::new(),
         };
@@ -206,7 +202,8 @@ impl<'a> Judge<'a> {
             let active = usual.iter().filter(|kept| judge.active(kept, other) >= ACTIVE);
             active.count() as f64 / usual.len() as f64
         };
-        judge.usually_active = (0..tenants.len()).map(active).collect();
+        let company = watched.company(tenants.len()).into_iter();
+        judge.usually_active = company.map(|other| (other, active(other))).collect();
         let kept = || watched.slowest.iter().chain(usual);
         judge.far = kept()
             .filter(|kept| judge.is_far(kept))
@@ -230,7 +227,7 @@ impl<'a> Judge<'a> {
             started: kept.frame.started,
             finished: kept.frame.started + self.first_stretch,
         };
-        let spans = kept.beside.get(other).map_or(&[][..], Vec::as_slice);
+        let spans = self.watched.beside(kept, other).unwrap_or_default();
         let busy: i64 = spans
             .iter()
             .map(|span| {
@@ -247,7 +244,7 @@ impl<'a> Judge<'a> {
         let alone = self
             .far
             .values()
-            .filter(|kept| kept.beside.get(other).is_none_or(Vec::is_empty));
+            .filter(|kept| self.watched.beside(kept, other).is_none_or(<[Span]>::is_empty));
         alone.map(|kept| Span::of(&kept.frame)).collect()
     }
 
@@ -268,14 +265,16 @@ impl<'a> Judge<'a> {
             while let Some(neighbour) = next(sequence) {
                 match self.far.get(&neighbour) {
                     None => break,
-                    Some(slow) if slow.beside.get(other).is_none_or(Vec::is_empty) => return false,
+                    Some(slow) if self.watched.beside(slow, other).is_none_or(<[Span]>::is_empty) => {
+                        return false;
+                    }
                     Some(_) => sequence = neighbour,
                 }
             }
             true
         };
         let reach = self.p50.max(self.tenants[other].work) * NEXT_TO;
-        let (own, slow_alone) = (Span::of(&kept.frame), self.slow_alone.get(other));
+        let (own, slow_alone) = (Span::of(&kept.frame), self.slow_alone.get(&other));
         let both_slow = slow_alone.is_some_and(|spans| {
             let near =
                 |span: &&Span| own.finished + reach > span.started && span.finished + reach > own.started;

@@ -58,7 +58,8 @@ pub(super) struct Candidate {
 
 /// Everything that can be tested for a tenant: circumstances that some of its frames have and others do not.
 pub(super) fn candidates(judge: &Judge<'_>, tenants: &[&Tenant]) -> Vec<Candidate> {
-    let others = (0..judge.tenants.len()).filter(|other| *other != judge.number);
+    let others = judge.watched.company(judge.tenants.len()).into_iter();
+    let others = others.filter(|other| *other != judge.number);
     let all = [
         Circumstance::Throttled,
         Circumstance::LowClock,

@@ -99,7 +99,7 @@ fn a_co_runner_that_was_slow_by_itself_just_before_or_after_is_not_to_blame() {
         |_| {},
         |judge| {
             let mut blamed = |alone: &[Span]| {
-                judge.slow_alone = vec![vec![], alone.to_vec()];
+                judge.slow_alone = BTreeMap::from([(1, alone.to_vec())]);
                 judge.is_to_blame(Circumstance::Active(1), &slow)
             };
             assert_eq!(blamed(&[]), Some(true));

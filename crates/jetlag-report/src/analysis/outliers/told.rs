@@ -73,16 +73,18 @@ impl Judge<'_> {
     }
 
     fn co_runners(&self, kept: &Kept) -> Vec<ActiveCoRunner> {
+        // Those that it was looked at beside: of many tenants, not all.
         let others = self
-            .tenants
+            .usually_active
             .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != self.number);
+            .filter(|(other, _)| **other != self.number);
         others
-            .map(|(other, tenant)| ActiveCoRunner {
-                tenant: tenant.name.clone(),
-                active: six_decimals(self.active(kept, other)),
-                usually: self.usually_active.get(other).copied().map_or(0.0, six_decimals),
+            .filter_map(|(other, usually)| {
+                Some(ActiveCoRunner {
+                    tenant: self.tenants.get(*other)?.name.clone(),
+                    active: six_decimals(self.active(kept, *other)),
+                    usually: six_decimals(*usually),
+                })
             })
             .collect()
     }

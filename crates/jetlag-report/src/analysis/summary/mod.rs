@@ -52,7 +52,7 @@ pub use waterfall::{Part, Waterfall};
 use super::code::Code;
 pub use super::plot::Plots;
 pub use super::recorded::Recorded;
-use crate::record::NOT_STARTED;
+use crate::record::{DAMAGED_SOURCE, NOT_STARTED};
 pub use crate::record::{Device, Finding, Stage};
 
 /// Version of the JSON form; larger when a field changes its meaning or is removed.
@@ -125,10 +125,10 @@ impl Summary {
         self.run.findings.iter().find(of_run)
     }
 
-    /// Whether a finding says that the record lacks frames that ran.
+    /// Whether a finding says that the record lacks frames that ran, or that frames are missing in the recording that they are of.
     pub fn is_gap(finding: &Finding) -> bool {
         let gaps = [Code::TruncatedFile, Code::LostRecords].map(Code::word);
-        gaps.contains(&finding.code.as_str())
+        gaps.contains(&finding.code.as_str()) || finding.code == DAMAGED_SOURCE
     }
 }
 

@@ -34,6 +34,27 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
+/// What a program that calculates takes for the beginning of a formula.
+const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
+
+/// Text as a cell of a CSV file: as [`shown`], and what a spreadsheet would calculate begins with an apostrophe, which it does not show.
+/// Numbers stay what they are.
+pub fn cell(text: &str) -> Cow<'_, str> {
+    let text = shown(text);
+    match text.starts_with(FORMULA) && text.trim().parse::<f64>().is_err() {
+        true => Cow::Owned(format!("'{text}")),
+        false => text,
+    }
+}
+
+/// The text of a [`cell`], without the apostrophe that was set before it.
+pub fn text_of_cell(cell: &str) -> &str {
+    match cell.strip_prefix('\'') {
+        Some(text) if text.starts_with(FORMULA) => text,
+        _ => cell,
+    }
+}
+
 /// As [`shown`], for text that jetlag coloured itself: the sequences that it uses for that stay. Somebody else's text may be coloured
 /// by them, too, and nothing more.
 pub fn shown_with_styles(text: &str) -> Cow<'_, str> {
@@ -71,6 +92,27 @@ fn style(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_spreadsheet_would_calculate_is_text_and_numbers_stay() {
+        for (text, safe) in [
+            ("=HYPERLINK(\"http://x\")", "'=HYPERLINK(\"http://x\")"),
+            ("+1-1", "'+1-1"),
+            ("-cmd|' /C calc'!A0", "'-cmd|' /C calc'!A0"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "'\t=1"),
+            ("-0.5", "-0.5"),
+            ("+7e3", "+7e3"),
+            ("camera", "camera"),
+            ("'=x", "'=x"),
+            ("a\u{202e}b\u{1b}[31m", "a\\u202eb\\u001b[31m"),
+        ] {
+            assert_eq!(cell(text), safe);
+            if !text.starts_with('\'') && !text.contains('\u{1b}') {
+                assert_eq!(text_of_cell(&cell(text)), text);
+            }
+        }
+    }
 
     #[test]
     fn what_a_terminal_obeys_is_shown_and_all_else_stays() {
