@@ -24,5 +24,9 @@ pub(super) fn inspect(path: &Path, format: Format) -> anyhow::Result<Outcome> {
             print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         }
     }
-    Ok(Outcome::Done)
+    // What could be read is shown, and that it is not all.
+    Ok(match bag.losses.is_empty() {
+        true => Outcome::Done,
+        false => Outcome::Gaps,
+    })
 }

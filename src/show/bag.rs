@@ -49,6 +49,9 @@ pub fn text(bag: &BagSummary, style: &Style) -> String {
     if bag.untold_losses > 0 {
         text += &format!("{:<10} and {} more\n", "", bag.untold_losses);
     }
+    for clock in &bag.clocks {
+        text += &format!("clock      {}\n", shown(clock));
+    }
     // Names of topics are long, and are copied from here: they stay on one line.
     let wide = Style {
         width: style.width.max(WIDE),

@@ -97,7 +97,9 @@ impl Opened {
                 let bag = Bag::open(&spec.path, &Limits::default()).map_err(recording)?;
                 let name = spec.path.display().to_string();
                 let lost = &bag.summary().losses;
-                lost.iter().for_each(|loss| log::warn!("{name}: {loss}"));
+                let clocks = bag.clocks();
+                let odd = lost.iter().chain(&clocks);
+                odd.for_each(|said| log::warn!("{name}: {said}"));
                 let places = Arc::new(bag::Places::of(&bag, &name));
                 let opened = self.bags.entry(spec.path.clone()).or_insert((bag, places));
                 opened.clone()
@@ -132,12 +134,21 @@ pub fn frame_topics(path: &Path) -> Result<Vec<FrameTopic>, SourceError> {
     ))
 }
 
-/// What a bag holds.
+/// Databases are read to see what is damaged in them, which takes a minute for as much as this.
+const MOST_CHECKED: u64 = 8 << 30;
+
+/// What a bag holds, and which messages of its databases cannot be read.
 ///
 /// # Errors
 /// There is no bag under this name.
 pub fn contents(path: &Path) -> Result<BagSummary, SourceError> {
-    Ok(Bag::open(path, &Limits::default()).map_err(recording)?.summary())
+    let bag = Bag::open(path, &Limits::default()).map_err(recording)?;
+    let mut summary = bag.summary();
+    if bag.has_databases_up_to(MOST_CHECKED) {
+        let unreadable = bag.unreadable();
+        summary.losses.extend(unreadable.iter().map(ToString::to_string));
+    }
+    Ok(summary)
 }
 
 /// Files that a selection of a dataset needs, beside the datasets' folders.

@@ -22,6 +22,7 @@ const BESIDE_PLANS: [&[&str]; 2] = [
         "cpus",
         "deadline",
         "frames",
+        "missing",
         "overload",
         "priority",
         "record_detections",
