@@ -438,6 +438,23 @@ fn prior_boxes(seen: &Seen<'_>) -> Option<Proposal> {
         draft.assumed.push("The last column is taken for no object, as DETR has it; Deformable DETR and DINO have none and need activation: Sigmoid.");
         return with_head("DETR or a network like it", 85, reasons, &image, draft);
     }
+    if QUERIES.contains(&rows) && (scores.is_called(&["label"]) || boxes.is_called(&["dets"])) {
+        let reasons = vec![said(
+            boxes,
+            format!("{rows} queries, fewer than any grid has cells, and {columns} classes of each"),
+        )];
+        let head = format!(
+            "Queries(scores: {:?}, boxes: {:?}, activation: Sigmoid)",
+            scores.name, boxes.name
+        );
+        let mut draft = draft(seen, &image, columns, head);
+        draft.scaling = Scaling::ImageNet;
+        draft.fit = FitSpec::Stretch;
+        draft.score_threshold = 0.5;
+        draft.iou = 1.0;
+        draft.assumed.push("Classes are in the order of the network's columns: RF-DETR's are COCO's own numbers, 0 to 90, of which 80 have a name.");
+        return with_head("RF-DETR", 85, reasons, &image, draft);
+    }
     if let Some(strides) = strides(&image, rows, 1) {
         return cell_corners(seen, &image, (scores, boxes), columns, strides);
     }

@@ -278,6 +278,16 @@ fn a_classifier_that_ends_in_a_softmax_has_no_second_one() {
 }
 
 #[test]
+fn rf_detr_has_queries_and_no_background() {
+    let net = network(
+        &["input:float:1,3,560,560"],
+        &["dets:float:1,300,4", "labels:float:1,300,91"],
+    );
+    assert_eq!(looks(&net), ("RF-DETR", Some("Queries")));
+    assert!(camera(&net).head.contains("Sigmoid"));
+}
+
+#[test]
 fn yolo_nas_has_a_class_for_each_column_and_corners_in_pixels() {
     let nas = of_image(&["boxes:float:1,8400,4", "scores:float:1,8400,80"]);
     assert_eq!(looks(&nas), ("YOLO-NAS, or DAMO-YOLO", Some("Grid")));

@@ -232,7 +232,10 @@ impl Header {
         Fields {
             has_intensity: self.fields[3].is_some(),
             has_ring: self.ring.is_some(),
-            words: format!("its FIELDS are {}", self.names),
+            words: format!(
+                "its FIELDS are {}",
+                self.names.split_whitespace().collect::<Vec<_>>().join(", ")
+            ),
         }
     }
 
