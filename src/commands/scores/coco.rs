@@ -103,7 +103,7 @@ impl Annotations {
         let number = content.and_then(|content| self.numbers.get(content).copied().flatten());
         Ok(number.ok_or_else(|| {
             WrongUse(format!(
-                "{}: no image, or more than one, is called {}; are these the annotations of this folder?",
+                "{}: no image is called {}, or several are; are these the annotations of this folder?",
                 self.file.display(),
                 image.file_name().unwrap_or_default().to_string_lossy()
             ))
