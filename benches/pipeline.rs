@@ -51,6 +51,7 @@ fn run(arrival: Arrival, waiting: Release, depth: usize, frames: u64) -> Vec<Fra
         cpus: Vec::new(),
         waiting,
         seed: 1,
+        lacks: None,
         late: Default::default(),
         outputs: None,
         with_outputs: Vec::new(),

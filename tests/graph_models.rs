@@ -191,7 +191,10 @@ fn single_operators_give_what_the_standard_says_or_a_sentence() {
             Some("GRU (node `GRU #0`): only `linear_before_reset` 1"),
         ),
         ("test_lstm_defaults", None),
-        ("test_nonmaxsuppression_center_point_box_format", None),
+        (
+            "test_nonmaxsuppression_center_point_box_format",
+            Some("NonMaxSuppression (node `NonMaxSuppression #0`): boxes would be measured"),
+        ),
         ("test_qlinearconv", Some("QLinearConv (node `QLinearConv #0`)")),
         ("test_scatternd", None),
     ] {

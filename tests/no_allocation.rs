@@ -104,6 +104,7 @@ fn allocations(arrival: Arrival, size: usize, slots: Vec<Box<dyn Slot>>, frames:
         cpus: Vec::new(),
         waiting: Release::Sleep,
         seed: 1,
+        lacks: None,
         late: Default::default(),
         outputs: None,
         with_outputs: Vec::new(),

@@ -73,6 +73,8 @@ mod predict;
 mod raw_drive;
 #[cfg(all(feature = "cpu", feature = "recordings"))]
 mod recordings;
+#[cfg(all(feature = "cpu", feature = "models", feature = "recordings"))]
+mod reports;
 mod roofline;
 mod run_file;
 mod scenarios;

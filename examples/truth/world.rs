@@ -211,6 +211,7 @@ impl World {
                 record_detections: false,
                 gpu: Default::default(),
                 frames: None,
+                missing: Default::default(),
             })
             .collect();
         Manifest {

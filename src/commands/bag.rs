@@ -24,6 +24,7 @@ pub(super) fn inspect(path: &Path, format: Format) -> anyhow::Result<Outcome> {
             print(&(serde_json::to_string_pretty(&value)? + "\n"))?;
         }
     }
+    // What could be read is shown, and that it is not all.
     Ok(match bag.losses.is_empty() {
         true => Outcome::Done,
         false => Outcome::Gaps,

@@ -423,6 +423,7 @@ fn overhead_runner(depth: usize) -> anyhow::Result<Runner> {
         cpus: Vec::new(),
         waiting: Release::Sleep,
         seed: 0,
+        lacks: None,
         late: Default::default(),
         outputs: None,
         with_outputs: Vec::new(),

@@ -24,7 +24,8 @@ use crate::backend::{Backend, BackendError, NotBatched, Opened, Program};
 use crate::clock::{Clock, RealClock};
 use crate::detector::Detector;
 use crate::record::{Failure, FailureKind, FailureStage, StartUp, TenantManifest};
-use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Sharing, SourceSpec, Tenant};
+use crate::scenario::{Arrival, BackendChoice, ClockKind, Missing, Scenario, Sharing, SourceSpec, Tenant};
+use crate::source::wants::{Lack, Wants};
 use crate::source::{ContentKind, SourceError};
 use crate::tenant::pipeline::{Batching, Runner, set_up_thread};
 use crate::units::{Nanos, Stamp};
@@ -74,6 +75,33 @@ pub enum Obstacle {
         from: String,
         /// What that has.
         yields: ContentKind,
+    },
+    /// A recording's clock was not set when it began, or no simulation told it the time.
+    #[error(
+        "{before} frames of its source ({from}) come {gap} before the next one, longer than the run lasts: before a simulation's \
+         /clock came, or before a clock was set. Begin behind that with the source's `from: \"{behind}s\"`, or take another `arrival`"
+    )]
+    UnsetClock {
+        /// The source in words.
+        from: String,
+        /// How many frames come before the gap.
+        before: usize,
+        /// How long it is.
+        gap: Nanos,
+        /// When the next frame comes, in whole seconds.
+        behind: i64,
+    },
+    /// Its frames lack what its detector takes.
+    #[error(
+        "detector {detector} takes {lack} ({from}). Use a source that has it, or give the tenant `missing: Zero`, which answers with zeros in its place"
+    )]
+    Lacks {
+        /// The detector's name.
+        detector: String,
+        /// The source in words.
+        from: String,
+        /// What is missing, and what is there.
+        lack: Lack,
     },
     /// Its network is a plan, and its backend does not execute plans.
     #[error(
@@ -198,6 +226,8 @@ impl Obstacle {
             Obstacle::SharingWithoutGpu { .. }
             | Obstacle::NoSuchTenant { .. }
             | Obstacle::WrongFrames { .. }
+            | Obstacle::Lacks { .. }
+            | Obstacle::UnsetClock { .. }
             | Obstacle::OnlyInFusion(_)
             | Obstacle::OtherCameras { .. }
             | Obstacle::NoCaptureTimes { .. }
@@ -356,17 +386,25 @@ fn one(
     let mut source = opening::source_of(tenant, common)
         .map_err(|e| obstacles.push(e.into()))
         .ok();
-    if let (Some(detector), Some(source)) = (&detector, &mut source)
-        && detector.preprocess.takes_rings()
-        && !source.want_rings()
-    {
-        log::warn!(
-            "tenant {}: its detector takes the laser of each point (Ring), which its source does not know: it is given 0",
-            tenant.name
-        );
+    let executes = tenant.backend.executes();
+    let mut lacks = None;
+    // Where nothing executes, nothing is made of what a frame holds.
+    if let (Some(detector), Some(source), true) = (&detector, &mut source, executes) {
+        let zeros = tenant.missing == Missing::Zero;
+        let wants = Wants {
+            zeros,
+            ..detector.preprocess.wants()
+        };
+        lacks = source.want(wants);
+        if let Some(lack) = lacks.as_ref().filter(|_| !zeros) {
+            obstacles.push(Obstacle::Lacks {
+                detector: detector.name.clone(),
+                from: source.info().description,
+                lack: lack.clone(),
+            });
+        }
     }
     let info = source.as_ref().map(|s| s.info());
-    let executes = tenant.backend.executes();
     let by_itself = tenant.detector.as_ref().zip(detector.as_ref());
     let by_itself = by_itself.and_then(|(reference, detector)| opening::only_in_fusion(reference, detector));
     if let Some(only) = by_itself {
@@ -401,6 +439,17 @@ fn one(
     {
         obstacles.push(Obstacle::NoCaptureTimes {
             from: info.as_ref().map_or_else(String::new, |i| i.description.clone()),
+        });
+    }
+    if let (Arrival::Replay { .. }, Some(info)) = (&tenant.arrival, &info)
+        && let Some((before, gap, behind)) = source.as_ref().and_then(|s| s.timeline()?.longest_gap())
+        && gap > scenario.duration.max(Nanos::from_secs(3600))
+    {
+        obstacles.push(Obstacle::UnsetClock {
+            from: info.description.clone(),
+            before,
+            gap,
+            behind: behind.0.div_euclid(1_000_000_000),
         });
     }
     if source.as_ref().is_some_and(|s| s.live().is_some()) != matches!(tenant.arrival, Arrival::Live)
@@ -553,6 +602,7 @@ fn one(
         cpus: tenant.cpus.clone(),
         waiting: scenario.release,
         seed,
+        lacks,
         late: Default::default(),
         outputs,
         with_outputs: Vec::new(),

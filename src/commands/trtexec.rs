@@ -36,6 +36,7 @@ pub(super) fn run(runs: &[PathBuf], args: &TrtexecArgs, format: Format) -> anyho
     if let Some(times) = &args.from_trtexec {
         let text = files::read_given_text(times, files::MEASUREMENTS)
             .map_err(|error| WrongUse(format!("cannot read {}: {error}", times.display())))?;
+        let text = in_todays_words(text);
         let performance = trtexec::of_times(&text, version)
             .with_context(|| format!("cannot summarise {}", times.display()))?;
         summaries.push((times.display().to_string(), performance));
@@ -57,6 +58,27 @@ pub(super) fn run(runs: &[PathBuf], args: &TrtexecArgs, format: Format) -> anyho
     }
     print(&String::from_utf8(out)?)?;
     Ok(outcome)
+}
+
+/// The keys of trtexec before TensorRT 8.5, which speaks of in and out where later ones speak of copies to and from the device, and
+/// what they are since. It recorded no launches: its queries have neither `startEnqMs` nor `enqMs`.
+const OLD_KEYS: [(&str, &str); 6] = [
+    ("startInMs", "startH2dMs"),
+    ("endInMs", "endH2dMs"),
+    ("inMs", "h2dMs"),
+    ("startOutMs", "startD2hMs"),
+    ("endOutMs", "endD2hMs"),
+    ("outMs", "d2hMs"),
+];
+
+/// A file of times with the keys that are read; others are left as they are.
+fn in_todays_words(text: String) -> String {
+    if !text.contains("\"startInMs\"") {
+        return text;
+    }
+    OLD_KEYS.iter().fold(text, |text, (old, new)| {
+        text.replace(&format!("\"{old}\""), &format!("\"{new}\""))
+    })
 }
 
 fn of_run(

@@ -21,6 +21,7 @@ pub use crate::record::detection::{Box2d, Box3d, Detection, Place};
 
 use crate::backend::Program;
 use crate::source::context::FrameContext;
+use crate::source::wants::Wants;
 use crate::source::{ContentKind, Frame};
 use crate::tensor::{TensorError, TensorSet};
 use crate::written::Problems;
@@ -56,9 +57,9 @@ pub trait Preprocess: Send {
     fn run(&mut self, frame: &Frame, inputs: &mut TensorSet, carry: &mut Carry)
     -> Result<u32, DetectorError>;
 
-    /// Whether it takes the laser of each point.
-    fn takes_rings(&self) -> bool {
-        false
+    /// What it takes of points beside where they are.
+    fn wants(&self) -> Wants {
+        Wants::default()
     }
 
     /// Files that it has read, beside the networks.

@@ -385,7 +385,7 @@ enum Content {
     /// Read from files, one for each input, in their order.
     Given {
         files: Vec<PathBuf>,
-        contents: Vec<Vec<u8>>,
+        contents: Vec<given::Given>,
     },
 }
 
@@ -404,18 +404,12 @@ impl Preprocess for Made {
             match &self.content {
                 Content::Made(what) => fill(tensor, what, number as u64)?,
                 Content::Given { contents, .. } => {
-                    let given = contents.get(number).map_or(&[][..], Vec::as_slice);
-                    let bytes = tensor.host_bytes_mut()?;
-                    if bytes.len() != given.len() {
-                        let problem = format!(
-                            "its file has {} bytes for input `{name}`, which takes {}",
-                            given.len(),
-                            bytes.len()
-                        );
-                        let index = frame.index;
-                        return Err(DetectorError::BadFrame { index, problem });
+                    if let Some(given) = contents.get(number) {
+                        given.put(tensor).map_err(|problem| DetectorError::BadFrame {
+                            index: frame.index,
+                            problem: format!("its file for input `{name}` {problem}"),
+                        })?;
                     }
-                    bytes.copy_from_slice(given);
                 }
             }
         }

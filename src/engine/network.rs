@@ -47,6 +47,9 @@ pub struct Port {
     /// Whether the network states a shape: one of no dimensions is a single number, and none at all may be anything.
     #[serde(skip)]
     pub is_shaped: bool,
+    /// The operator of the node that makes it; none of an input, and where the file does not tell.
+    #[serde(skip)]
+    pub made_by: Option<String>,
 }
 
 /// Why a network could not be read.
@@ -287,7 +290,11 @@ pub fn facts(bytes: &[u8]) -> Result<NetworkFacts, NoFacts> {
             .filter(|v| v.name.as_deref().is_some_and(|name| !initializers.contains(name)))
             .map(port)
             .collect(),
-        outputs: graph.output.iter().map(port).collect(),
+        outputs: graph
+            .output
+            .iter()
+            .map(|output| with_maker(port(output), &graph))
+            .collect(),
         operators,
         parameters,
         external_data,
@@ -385,6 +392,21 @@ pub(crate) fn external_files(graph: &GraphProto) -> BTreeSet<String> {
     files
 }
 
+/// With the operator that makes an output.
+fn with_maker(port: Port, graph: &GraphProto) -> Port {
+    let mut nodes = graph.node.iter();
+    let maker = nodes.find(|node| node.output.contains(&port.name));
+    Port {
+        made_by: maker.and_then(|node| node.op_type.clone()),
+        ..port
+    }
+}
+
+/// Whether the name of a dimension is none: two of them need not be equal.
+pub fn is_anonymous(name: &str) -> bool {
+    ["", "?", "-1", "None"].contains(&name.trim())
+}
+
 fn port(value: &ValueInfoProto) -> Port {
     let tensor = value.r#type.as_ref().and_then(|t| t.tensor_type.as_ref());
     let stated = tensor.and_then(|t| t.shape.as_ref());
@@ -394,8 +416,9 @@ fn port(value: &ValueInfoProto) -> Port {
                 .dim
                 .iter()
                 .map(|d| match (d.dim_value, d.dim_param.as_deref()) {
-                    (Some(n), _) => n.to_string(),
-                    (None, Some(name)) if !name.is_empty() => name.to_owned(),
+                    // Exporters write -1, and `?`, for what they leave open: each such dimension is one of its own.
+                    (Some(n), _) if n >= 0 => n.to_string(),
+                    (None, Some(name)) if !is_anonymous(name) => name.to_owned(),
                     _ => "?".to_owned(),
                 })
                 .collect()
@@ -409,6 +432,7 @@ fn port(value: &ValueInfoProto) -> Port {
         element: element.to_owned(),
         shape,
         is_shaped: stated.is_some(),
+        made_by: None,
     }
 }
 

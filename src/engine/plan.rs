@@ -68,6 +68,7 @@ fn port(name: &str, data_type: &str, shape: &[i64]) -> Port {
         },
         shape: shape.iter().enumerate().map(extent).collect(),
         is_shaped: true,
+        made_by: None,
     }
 }
 

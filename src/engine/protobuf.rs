@@ -39,6 +39,9 @@ pub enum Fault {
         /// The bytes that are left of the message.
         found: u64,
     },
+    /// Another kind of file.
+    #[error("it is {0}")]
+    Other(&'static str),
     /// A number of more than 64 bits, or only a part of one.
     #[error("at byte {at}, there is a number that is invalid in ONNX")]
     Number {
@@ -111,6 +114,9 @@ pub fn check(input: impl BufRead + Seek, length: u64) -> Result<Claims, Fault> {
         at: 0,
         claims: Claims::new(),
     };
+    if let Some(other) = other_than_onnx(walk.input.fill_buf()?) {
+        return Err(Fault::Other(other));
+    }
     let mut open = vec![Open::new(Kind::Model, 0, length)];
     let mut messages = 0;
     while let Some(top) = open.last_mut() {
@@ -134,6 +140,32 @@ pub fn check(input: impl BufRead + Seek, length: u64) -> Result<Claims, Fault> {
         }
     }
     Ok(walk.claims)
+}
+
+/// What a file is that begins with these bytes and often comes under the name of a network.
+fn other_than_onnx(front: &[u8]) -> Option<&'static str> {
+    let begins = |word: &str| {
+        let start = front.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        front[start..]
+            .get(..word.len())
+            .is_some_and(|front| front.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    if begins("version https://git-lfs") {
+        return Some(
+            "a Git LFS pointer: run `git lfs pull` in its repository, which fetches the network itself",
+        );
+    }
+    if ["<!doctype", "<html", "<head", "<?xml"]
+        .iter()
+        .any(|word| begins(word))
+    {
+        return Some(
+            "a web page (HTML): the download gave a page and not the file; copy the link of the file itself",
+        );
+    }
+    begins("PK\x03\x04").then_some(
+        "a ZIP archive, as PyTorch saves its models (.pt): export the network as ONNX, or unpack it",
+    )
 }
 
 /// The messages of onnx.proto that matter: those that hold others, and those whose fields are looked at.

@@ -19,7 +19,8 @@ use super::stress::{self, StressFile};
 use super::trace::{self, TraceFile};
 use super::video::{self, CameraFile, VideoFile};
 use super::{
-    ClockKind, Clocks, Mps, PointFormat, PowerMode, Provider, Release, Sensor, Sharing, TelemetrySource,
+    ClockKind, Clocks, Missing, Mps, PointFormat, PowerMode, Provider, Release, Sensor, Sharing,
+    TelemetrySource,
 };
 
 /// A scenario as typed.
@@ -85,6 +86,7 @@ pub(super) struct TenantFile {
     pub(super) batch_wait: Read<Nanos>,
     pub(super) cpus: Read<Vec<Spot<usize>>>,
     pub(super) record_detections: Read<bool>,
+    pub(super) missing: Read<Missing>,
     pub(super) frames: Read<u64>,
     pub(super) gpu: GpuFile,
 }
@@ -240,6 +242,7 @@ const TENANT_FIELDS: &[&str] = &[
     "batch_wait",
     "cpus",
     "record_detections",
+    "missing",
     "frames",
     "transfer",
     "graph",
@@ -369,6 +372,7 @@ fn tenant(r: &mut Reader, node: &Node, sources: &SharedSources<'_>) -> Option<Te
             r.list(node, field, "a list of processors, such as [0, 1]", Reader::whole)
         }),
         record_detections: r.optional(&fields, "record_detections", Reader::flag),
+        missing: r.optional(&fields, "missing", one_of("way with what is missing")),
         frames: r.optional(&fields, "frames", Reader::whole),
         gpu: gpu::read(r, &fields),
     })

@@ -143,6 +143,7 @@ fn tenant(tenant: &Tenant) -> String {
     }
     field("cpus", format!("{:?}", tenant.cpus));
     field("record_detections", tenant.record_detections.to_string());
+    field("missing", format!("{:?}", tenant.missing));
     field("frames", optional(tenant.frames.map(|frames| frames.to_string())));
     let GpuUse {
         transfer,

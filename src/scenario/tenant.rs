@@ -124,6 +124,7 @@ pub(super) fn resolve_tenant(
         batch,
         cpus: tenant.cpus(r),
         record_detections: typed.record_detections.or(true),
+        missing: typed.missing.or_default(),
         frames: typed.frames.given().map(|spot| spot.value),
         gpu: gpu::resolve(&typed.gpu, &tenant.label, r),
     }

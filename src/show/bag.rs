@@ -49,6 +49,9 @@ pub fn text(bag: &BagSummary, style: &Style) -> String {
             bag.unchecked_files
         );
     }
+    for clock in &bag.clocks {
+        text += &format!("clock      {}\n", shown(clock));
+    }
     // Names of topics are long, and are copied from here: they stay on one line.
     let wide = Style {
         width: style.width.max(WIDE),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::context::Contexts;
 use super::stored::{About, Store, Stored, Unpack};
+use super::wants::{Lack, Wants};
 use super::{Content, ContentKind, SourceError, selection};
 use crate::files;
 use crate::scenario::Reading;
@@ -31,9 +32,9 @@ pub trait FileKind: Clone + Send + 'static {
     /// They are not such content.
     fn decode(&self, file: &Path, bytes: &[u8], content: &mut Content) -> Result<(), Self::Error>;
 
-    /// As [`Source::want_rings`](super::Source::want_rings); `file` is the first.
-    fn want_rings(&mut self, _file: &Path) -> bool {
-        false
+    /// As [`Source::want`](super::Source::want); `file` is the first.
+    fn want(&mut self, _wants: Wants, _file: &Path) -> Option<Lack> {
+        None
     }
 }
 
@@ -155,8 +156,9 @@ impl<K: FileKind> Unpack for Files<K> {
             })
     }
 
-    fn want_rings(&mut self) -> bool {
-        self.files.first().is_some_and(|file| self.kind.want_rings(file))
+    fn want(&mut self, wants: Wants) -> Option<Lack> {
+        let file = self.files.first()?;
+        self.kind.want(wants, file)
     }
 }
 

@@ -21,6 +21,7 @@ pub mod stored;
 pub mod synchronised;
 pub mod synthetic;
 pub mod timeline;
+pub mod wants;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +34,7 @@ use live::LiveFeed;
 use shared::SharedCost;
 use synchronised::SensorSet;
 use timeline::Timeline;
+use wants::{Lack, Wants};
 
 pub use jetlag_world::{Image, PointCloud, calibration};
 
@@ -129,6 +131,8 @@ pub struct FrameTopic {
     pub name: String,
     /// Images or sweeps.
     pub content: ContentKind,
+    /// How its messages are serialised: `cdr` in bags of ROS 2, and only those are read.
+    pub serialization: String,
     /// How many.
     pub messages: usize,
 }
@@ -153,9 +157,9 @@ pub trait Source: Send {
     fn take_waits(&mut self) -> Waits {
         Waits::default()
     }
-    /// Says that the detector takes the laser of each point, which costs time to read. Returns whether the source knows it.
-    fn want_rings(&mut self) -> bool {
-        false
+    /// Says what the detector takes of points beside where they are. Returns what the first frame lacks of it.
+    fn want(&mut self, _wants: Wants) -> Option<Lack> {
+        None
     }
     /// What reading for several tenants took, told to one of them and once.
     fn take_shared_cost(&mut self) -> Option<SharedCost> {

@@ -5,10 +5,13 @@
 
 mod pcd;
 
+use std::io::Read as _;
 use std::path::Path;
 
 use super::folder::{FileKind, Folder, has_ending};
+use super::wants::{Lack, Wants};
 use super::{Content, ContentKind, SourceError};
+use crate::files;
 use crate::scenario::PointFormat;
 
 /// Sweeps from a folder.
@@ -19,7 +22,9 @@ pub type PointFolder = Folder<PointFile>;
 pub struct PointFile {
     format: PointFormat,
     max_points: u32,
-    with_rings: bool,
+    wants: Wants,
+    /// Whether another format can be set, as in a folder's source.
+    is_choice: bool,
 }
 
 /// Bytes of a point of a `.pcd` at most, as text or with fields that are passed over, and of its header.
@@ -42,7 +47,10 @@ pub fn open(
     Folder::open(
         path,
         repeat,
-        PointFile::of(format, max_points),
+        PointFile {
+            is_choice: true,
+            ..PointFile::of(format, max_points)
+        },
         &ENDINGS,
         ".bin or .pcd file",
     )
@@ -54,8 +62,15 @@ impl PointFile {
         PointFile {
             format,
             max_points,
-            with_rings: false,
+            wants: Wants::default(),
+            is_choice: false,
         }
+    }
+
+    /// What columns there are in general, and of a `.pcd`.
+    fn words(&self) -> String {
+        let (_, columns) = layout(self.format);
+        format!("the files are {columns}")
     }
 }
 
@@ -77,12 +92,18 @@ impl FileKind for PointFile {
         let cloud = content.sweep_mut();
         cloud.clear();
         let points = &mut cloud.points;
+        if bytes.is_empty() {
+            return Err(PointsError::Empty);
+        }
         if has_ending(file, &["pcd"]) {
-            let rings = self.with_rings.then_some(&mut cloud.ring);
-            pcd::parse(bytes, points, rings, self.max_points as usize).map_err(PointsError::from)?;
+            let rings = self.wants.ring.then_some(&mut cloud.ring);
+            let fields = pcd::parse(bytes, points, rings, self.max_points as usize)?;
+            self.wants
+                .check(fields.has_intensity, fields.has_ring, || fields.words)
+                .map_err(PointsError::Lacks)?;
         } else {
-            parse_bin(bytes, self.format, points)?;
-            if self.with_rings && self.format == PointFormat::NuScenes {
+            parse_bin(bytes, self.format, self.is_choice, points)?;
+            if self.wants.ring && self.format == PointFormat::NuScenes {
                 let (size, _) = layout(self.format);
                 cloud
                     .ring
@@ -96,9 +117,17 @@ impl FileKind for PointFile {
         Ok(())
     }
 
-    fn want_rings(&mut self, file: &Path) -> bool {
-        self.with_rings = true;
-        self.format == PointFormat::NuScenes || has_ending(file, &["pcd"])
+    fn want(&mut self, wants: Wants, file: &Path) -> Option<Lack> {
+        self.wants = wants;
+        if !has_ending(file, &["pcd"]) {
+            return wants.lack(true, self.format == PointFormat::NuScenes, || self.words());
+        }
+        let mut head = Vec::new();
+        let opened = files::open(file).ok()?;
+        opened.take(PCD_HEADER_BYTES).read_to_end(&mut head).ok()?;
+        // One that cannot be read fails when it is its turn.
+        let fields = pcd::fields(&head).ok()?;
+        wants.lack(fields.has_intensity, fields.has_ring, || fields.words)
     }
 }
 
@@ -125,6 +154,12 @@ pub enum PointsError {
         /// Whether they are points of the other format.
         instead: String,
     },
+    /// No bytes at all.
+    #[error("it has 0 bytes: the copy or the download has failed; copy it again, or leave it out")]
+    Empty,
+    /// It has not what the detector takes.
+    #[error("its detector takes {0}; `missing: Zero` gives it zeros")]
+    Lacks(Lack),
     /// What is wrong with a PCD file.
     #[error("{0}")]
     Pcd(#[from] pcd::PcdError),
@@ -138,13 +173,21 @@ pub fn read_sweep(file: &Path, bytes: &[u8]) -> Result<Vec<[f32; 4]>, PointsErro
     let mut points = Vec::new();
     match has_ending(file, &["pcd"]) {
         // Not more than its bytes can hold.
-        true => pcd::parse(bytes, &mut points, None, bytes.len())?,
-        false => parse_bin(bytes, PointFormat::Kitti, &mut points)?,
+        true => {
+            pcd::parse(bytes, &mut points, None, bytes.len())?;
+        }
+        false => parse_bin(bytes, PointFormat::Kitti, false, &mut points)?,
     }
     Ok(points)
 }
 
-fn parse_bin(bytes: &[u8], format: PointFormat, points: &mut Vec<[f32; 4]>) -> Result<(), PointsError> {
+/// `is_choice` says whether the source has a field for the format.
+fn parse_bin(
+    bytes: &[u8],
+    format: PointFormat,
+    is_choice: bool,
+    points: &mut Vec<[f32; 4]>,
+) -> Result<(), PointsError> {
     let (size, columns) = layout(format);
     if !bytes.len().is_multiple_of(size) {
         let other = match format {
@@ -154,9 +197,11 @@ fn parse_bin(bytes: &[u8], format: PointFormat, points: &mut Vec<[f32; 4]>) -> R
         let (other_size, other_columns) = layout(other);
         let instead = if bytes.len().is_multiple_of(other_size) {
             let count = bytes.len() / other_size;
-            format!(
-                "as {other_columns} it would be {count} points of {other_size} bytes: set the source's `format`"
-            )
+            let advice = match is_choice {
+                true => "set the source's `format`",
+                false => "the file is truncated or was written otherwise; copy it again, or leave it out",
+            };
+            format!("as {other_columns} it would be {count} points of {other_size} bytes: {advice}")
         } else {
             format!("nor of {other_size}, the size as {other_columns}: the file is truncated or not a sweep")
         };
@@ -184,6 +229,7 @@ mod tests {
     use super::*;
     use crate::scenario::Reading;
     use crate::source::stored::Stored;
+    use crate::source::wants::Quantity;
     use crate::source::{Frame, Source};
 
     fn open(path: &Path, repeat: bool, format: PointFormat, most: u32) -> Result<Stored, SourceError> {
@@ -250,7 +296,12 @@ mod tests {
         let mut frame = Frame::default();
         for is_wanted in [false, true] {
             let mut source = open(dir.path(), false, PointFormat::NuScenes, 4_000_000).unwrap();
-            assert!(!is_wanted || source.want_rings());
+            let wants = Wants {
+                ring: is_wanted,
+                zeros: true,
+                ..Wants::default()
+            };
+            assert_eq!(source.want(wants), None);
             for (points, known) in [
                 (vec![[1.0, 2.0, 3.0, 40.0], [4.0, 5.0, 6.0, 80.0]], vec![7.0, 8.0]),
                 (vec![[1.0, 2.0, 3.0, 0.0], [4.0, 5.0, 6.0, 0.0]], vec![9.0, 7.0]),
@@ -262,7 +313,48 @@ mod tests {
         }
         let kitti = folder(&[("a.bin", &bytes(&[0.0; 4]))]);
         let mut source = open(kitti.path(), false, PointFormat::Kitti, 10).unwrap();
-        assert!(!source.want_rings(), "KITTI has none");
+        let rings = Wants {
+            ring: true,
+            ..Wants::default()
+        };
+        let lack = source.want(rings).unwrap();
+        assert_eq!(lack.what, [Quantity::Ring], "KITTI has none");
+    }
+
+    #[test]
+    fn a_quantity_that_a_file_lacks_is_no_zero_unless_that_is_wanted() {
+        let with = b"FIELDS x y z Reflectivity\nSIZE 4 4 4 4\nTYPE F F F F\nPOINTS 1\nDATA ascii\n1 2 3 9\n";
+        let without = b"FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F F\nPOINTS 1\nDATA ascii\n1 2 3 4\n";
+        let dir = folder(&[("a.pcd", with), ("b.pcd", without), ("c.bin", b"")]);
+        let mut frame = Frame::default();
+        for zeros in [false, true] {
+            let mut source = open(dir.path(), false, PointFormat::Kitti, 10).unwrap();
+            let intensity = true;
+            assert_eq!(
+                source.want(Wants {
+                    intensity,
+                    ring: false,
+                    zeros
+                }),
+                None
+            );
+            assert_eq!(
+                read(&mut source, &mut frame).unwrap(),
+                Some(vec![[1.0, 2.0, 3.0, 9.0]])
+            );
+            match (zeros, read(&mut source, &mut frame)) {
+                (true, points) => assert_eq!(points.unwrap(), Some(vec![[1.0, 2.0, 3.0, 0.0]])),
+                (false, points) => {
+                    let problem = points.unwrap_err().to_string();
+                    assert!(
+                        problem.contains("Intensity") && problem.contains("x, y, z, rgb"),
+                        "{problem}"
+                    );
+                }
+            }
+            let problem = read(&mut source, &mut frame).unwrap_err().to_string();
+            assert!(problem.contains("0 bytes"), "{problem}");
+        }
     }
 
     #[test]

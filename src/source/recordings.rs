@@ -116,7 +116,8 @@ impl Opened {
                 let bag = Bag::open(&spec.path, &Limits::default()).map_err(recording)?;
                 let name = spec.path.display().to_string();
                 let summary = bag.summary();
-                summary.losses.iter().for_each(|loss| log::warn!("{loss}"));
+                let odd = summary.losses.iter().chain(&summary.clocks);
+                odd.for_each(|said| log::warn!("{name}: {said}"));
                 if summary.unchecked_files > 0 {
                     log::warn!("{name} is too long for its checksums to be looked at before the run");
                 }
@@ -162,12 +163,21 @@ pub fn frame_topics(path: &Path) -> Result<Vec<FrameTopic>, SourceError> {
     ))
 }
 
-/// What a bag holds.
+/// Databases are read to see what is damaged in them, which takes a minute for as much as this.
+const MOST_CHECKED: u64 = 8 << 30;
+
+/// What a bag holds, and which messages of its databases cannot be read.
 ///
 /// # Errors
 /// There is no bag under this name.
 pub fn contents(path: &Path) -> Result<BagSummary, SourceError> {
-    Ok(Bag::open(path, &Limits::default()).map_err(recording)?.summary())
+    let bag = Bag::open(path, &Limits::default()).map_err(recording)?;
+    let mut summary = bag.summary();
+    if bag.has_databases_up_to(MOST_CHECKED) {
+        let unreadable = bag.unreadable();
+        summary.losses.extend(unreadable.iter().map(ToString::to_string));
+    }
+    Ok(summary)
 }
 
 /// Files that a selection of a dataset needs, beside the datasets' folders.

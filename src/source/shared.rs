@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::timeline::Timeline;
+use super::wants::{Lack, Wants};
 use super::{Content, Frame, Source, SourceError, SourceInfo, Waits};
 
 /// Most frames that are kept for those who have not had them.
@@ -53,6 +54,8 @@ struct State {
     again: u64,
     took: Duration,
     is_told: bool,
+    /// What the tenants want of points.
+    wants: Wants,
 }
 
 /// A frame that some tenants have yet to take.
@@ -100,6 +103,7 @@ impl Feed {
                 again: 0,
                 took: Duration::ZERO,
                 is_told: false,
+                wants: Wants::default(),
             }),
         })
     }
@@ -297,8 +301,14 @@ impl Source for Subscriber {
         Ok(())
     }
 
-    fn want_rings(&mut self) -> bool {
-        self.feed.lock().source.want_rings()
+    fn want(&mut self, wants: Wants) -> Option<Lack> {
+        let mut state = self.feed.lock();
+        // Of each tenant's own wants the others' answer is no part.
+        let own = state.source.want(wants);
+        state.wants = state.wants.and(wants);
+        let all = state.wants;
+        state.source.want(all);
+        own
     }
 
     fn take_waits(&mut self) -> Waits {

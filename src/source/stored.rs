@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::context::Contexts;
 use super::timeline::Timeline;
+use super::wants::{Lack, Wants};
 use super::{Content, ContentKind, Frame, Recorded, Source, SourceError, SourceInfo, Waits, position_after};
 use crate::free_memory;
 use crate::record::Selection;
@@ -51,9 +52,9 @@ pub trait Unpack: Send {
     /// They are no such content.
     fn unpack(&mut self, index: usize, raw: &[u8], content: &mut Content) -> Result<(), SourceError>;
 
-    /// As [`Source::want_rings`].
-    fn want_rings(&mut self) -> bool {
-        false
+    /// As [`Source::want`].
+    fn want(&mut self, _wants: Wants) -> Option<Lack> {
+        None
     }
 
     /// The same, of bytes that may be taken: what is the content already need not be copied.
@@ -248,8 +249,8 @@ impl Source for Stored {
         Ok(())
     }
 
-    fn want_rings(&mut self) -> bool {
-        self.unpack.want_rings()
+    fn want(&mut self, wants: Wants) -> Option<Lack> {
+        self.unpack.want(wants)
     }
 
     fn timeline(&self) -> Option<&Timeline> {

@@ -61,6 +61,13 @@ impl Timeline {
         }
     }
 
+    /// The longest time without a frame: how many come before it, how long it is, and when the next one comes.
+    pub fn longest_gap(&self) -> Option<(usize, Nanos, Nanos)> {
+        let steps = self.frames.windows(2).enumerate();
+        let gaps = steps.map(|(place, pair)| (place + 1, pair[1].came - pair[0].came, pair[1].came));
+        gaps.max_by_key(|(_, length, _)| *length)
+    }
+
     /// The same, of frames of which several are of one moment: one number a frame, from 0 and never backwards.
     #[must_use]
     pub fn of_moments(mut self, moments: Vec<u32>) -> Timeline {

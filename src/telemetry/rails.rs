@@ -3,8 +3,9 @@
 //!
 //! Rails are found by their labels, never by number. The chip averages by itself, as its driver's `samples` and
 //! `update_interval` tell; how is in [`super::ina3221`]. Its alarms (`currN_crit_alarm`, `currN_max_alarm`) are not read:
-//! reading them clears them, for everybody. Channels without a label, or labelled NC, are not connected; channel 7 of newer drivers is a sum of shunt
-//! voltages and no rail. Of rails with one label the first keeps it and the next are numbered: which of them is the
+//! reading them clears them, for everybody. Channels labelled NC are not connected; channel 7 of newer drivers is a sum of shunt
+//! voltages and no rail. The kernel hides the label of a channel that the device tree gives none: one that is on and measures is
+//! `unnamed_` and its number, and what it supplies is not known. Of rails with one label the first keeps it and the next are numbered: which of them is the
 //! one that the board's table means cannot be told, and added both would count twice.
 
 use super::file::NumberFile;
@@ -99,11 +100,13 @@ fn ina3221(roots: &Roots, folder: &str, names: &mut Names, channels: &mut Vec<Ch
         },
     };
     for n in 1..=3 {
-        let Some(label) = connected(roots, &format!("{folder}/in{n}_label")) else {
+        let (volts, amperes) = (format!("{folder}/in{n}_input"), format!("{folder}/curr{n}_input"));
+        let is_on = number(roots, &format!("{folder}/in{n}_enable")) != Some(0.0);
+        let measures = || is_on && roots.file(&volts).exists() && roots.file(&amperes).exists();
+        let Some(label) = label(roots, &format!("{folder}/in{n}_label"), n, measures) else {
             continue;
         };
         let label = names.unique(label);
-        let (volts, amperes) = (format!("{folder}/in{n}_input"), format!("{folder}/curr{n}_input"));
         // Resistance in micro-ohms, where the driver tells it, gives the size of a step.
         let step = number(roots, &format!("{folder}/shunt{n}_resistor")).and_then(|micro_ohms| {
             let mv = number(roots, &volts)?;
@@ -143,7 +146,7 @@ pub(super) fn limits(roots: &Roots) -> Vec<(String, f64)> {
         for n in 1..=4 {
             let label = match n {
                 4 => Some("all rails of one sensor".to_owned()),
-                n => connected(roots, &format!("{folder}/in{n}_label")),
+                n => label(roots, &format!("{folder}/in{n}_label"), n, || true),
             };
             let limit = number(roots, &format!("{folder}/curr{n}_crit"));
             let set = limit.filter(|milliamperes| *milliamperes > 0.0 && milliamperes * shunt < NO_LIMIT_NV);
@@ -224,11 +227,12 @@ fn older(roots: &Roots) -> Vec<Channel> {
             }
             let folder = format!("{base}/{chip}/{device}");
             for n in 0..3 {
-                let Some(label) = connected(roots, &format!("{folder}/rail_name_{n}")) else {
+                let power = format!("{folder}/in_power{n}_input");
+                let measures = || roots.file(&power).exists();
+                let Some(label) = label(roots, &format!("{folder}/rail_name_{n}"), n + 1, measures) else {
                     continue;
                 };
                 let label = names.unique(label);
-                let power = format!("{folder}/in_power{n}_input");
                 channels.push(Channel {
                     signal: rail("ina3221x", &label, power.clone(), None, None),
                     formula: Formula::Scaled(file(roots, &power), 1.0),
@@ -267,6 +271,14 @@ fn step_mw(micro_ohms: f64, millivolts: f64) -> Option<f64> {
     (micro_ohms > 0.0 && step.is_finite() && step > 0.0).then_some(step)
 }
 
+/// A rail's label if something is connected, and a name for a channel that has none and measures.
+fn label(roots: &Roots, path: &str, number: u32, measures: impl FnOnce() -> bool) -> Option<String> {
+    match roots.text(path).filter(|label| !label.is_empty()) {
+        Some(_) => connected(roots, path),
+        None => measures().then(|| format!("unnamed_{number}")),
+    }
+}
+
 /// A rail's label, if something is connected.
 fn connected(roots: &Roots, path: &str) -> Option<String> {
     roots
@@ -286,6 +298,31 @@ fn file(roots: &Roots, path: &str) -> NumberFile {
 mod tests {
     use super::*;
     use crate::telemetry::testing::{readings, tree};
+
+    #[test]
+    fn a_channel_without_a_label_is_unnamed_and_one_that_is_off_is_none() {
+        let chip = "/sys/class/hwmon/hwmon1";
+        let files: Vec<(String, &str)> = [
+            ("name", "ina3221"),
+            ("in1_label", "VDD_IN"),
+            ("in1_input", "5000"),
+            ("curr1_input", "1000"),
+            ("in2_enable", "1"),
+            ("in2_input", "5000"),
+            ("curr2_input", "200"),
+            ("in3_enable", "0"),
+            ("in3_input", "5000"),
+            ("curr3_input", "0"),
+        ]
+        .iter()
+        .map(|(name, text)| (format!("{chip}/{name}"), *text))
+        .collect();
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+        let root = tree(&files);
+        let rails = find(&Roots::at(root.path()), Nanos::from_millis(10)).unwrap();
+        let names: Vec<String> = rails.signals().map(|signal| signal.signal.clone()).collect();
+        assert_eq!(names, ["VDD_IN", "unnamed_2"]);
+    }
 
     #[test]
     fn rails_of_an_agx_orin_are_found_by_label_with_their_place_in_the_whole() {

@@ -4,6 +4,7 @@
 use crate::record::{Finding, NOT_STARTED};
 use crate::source::Waits;
 use crate::source::shared::SharedCost;
+use crate::source::wants::Lack;
 use crate::units::Nanos;
 
 /// Something that happened to a tenant and not to its run.
@@ -17,6 +18,8 @@ pub(crate) enum Mishap {
     ProcessDied { how: String },
     /// Frames were not there when they were to be worked on, though they are read ahead.
     SourceLate { waits: Waits },
+    /// Its detector is given zeros for what its frames lack.
+    ZerosForMissing { lack: Lack },
     /// Frames of a shared source were decoded again for a tenant that was far behind the others.
     SharedBehind { cost: SharedCost },
     /// Outputs that have a reference, or were to be kept, and could not be.
@@ -42,6 +45,7 @@ impl Mishap {
             Mishap::LostDetections { .. } => "lost-detections",
             Mishap::ProcessDied { .. } => "process-died",
             Mishap::SourceLate { .. } => "source-late",
+            Mishap::ZerosForMissing { .. } => "zeros-for-missing",
             Mishap::SharedBehind { .. } => "shared-behind",
             Mishap::OutputsNotCompared { .. } => "outputs-not-compared",
             Mishap::DeviceHangs { .. } => "device-hangs",
@@ -66,6 +70,9 @@ impl Mishap {
                 waits.frames,
                 waits.total.as_secs_f64() * 1e3 / waits.frames.max(1) as f64,
                 waits.longest.as_secs_f64() * 1e3
+            ),
+            Mishap::ZerosForMissing { lack } => format!(
+                "{tenant}: its detector takes {lack}. Zeros, which no sensor measured, stand in its place (`missing: Zero`)."
             ),
             Mishap::SharedBehind { cost } => format!(
                 "Of the {} frames that were decoded for the {} tenants of source {}, {} had been decoded before: a tenant was so far \
@@ -93,6 +100,10 @@ impl Mishap {
             }
             Mishap::SourceLate { .. } => {
                 "Use `preload: true`, read more frames ahead (`ahead`), use faster storage, or ask for frames less often."
+            }
+            Mishap::ZerosForMissing { .. } => {
+                "Times count, and detections are not those of whole data. Record what is missing, or use a detector that does \
+                 without."
             }
             Mishap::SharedBehind { .. } => {
                 "Its decoding is in these tenants' times more than once. Let frames of the slower tenant be dropped (`overload: \

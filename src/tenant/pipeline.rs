@@ -41,6 +41,7 @@ use crate::detector::network::outputs::Outputs;
 use crate::detector::{Carry, Postprocess, Preprocess};
 use crate::record::{EndReason, Event, Phase, PhaseRecord};
 use crate::scenario::{Arrival, Batch, Overload, Release as Waiting};
+use crate::source::wants::Lack;
 use crate::source::{Frame, Source};
 use crate::tensor::TensorSet;
 use crate::units::{Nanos, Stamp};
@@ -92,6 +93,8 @@ pub struct Runner {
     pub waiting: Waiting,
     /// Seeds the arrival process, with the phase.
     pub seed: u64,
+    /// What its frames lack and its detector is given zeros for.
+    pub lacks: Option<Lack>,
     /// What the backend is to tell of its frames when the run is over.
     pub late: Late,
     /// What is done with the outputs of a bare network then.
@@ -312,6 +315,9 @@ impl Runner {
 
     /// After the last phase: frames that its source was late with, and what a backend could not tell before of time per node.
     pub fn close(&mut self, notes: &Sender<Event>) {
+        if let Some(lack) = self.lacks.take() {
+            let _ = notes.send(Event::Finding(Mishap::ZerosForMissing { lack }.of(&self.name)));
+        }
         let waits = self.source.take_waits();
         if waits.frames > 0 {
             let _ = notes.send(Event::Finding(Mishap::SourceLate { waits }.of(&self.name)));

@@ -67,7 +67,7 @@ pub enum ProblemKind {
         problem: String,
     },
     /// A field that does not exist.
-    #[error("unknown field `{field}` in {owner}{} fields here: {}", did_you_mean(.nearest), listed(.known))]
+    #[error("unknown field `{field}` in {owner}{} {}", did_you_mean(.nearest), fields_here(.known))]
     UnknownField {
         /// The field's name, as written.
         field: String,
@@ -280,6 +280,13 @@ fn did_you_mean(nearest: &Option<&'static str>) -> String {
 fn have(names: &[&str]) -> String {
     let verb = if names.len() == 1 { "has" } else { "have" };
     format!("{} {verb}", listed(names))
+}
+
+fn fields_here(known: &[&str]) -> String {
+    match known.is_empty() {
+        true => "it takes no fields".to_owned(),
+        false => format!("fields here: {}", listed(known)),
+    }
 }
 
 fn listed<T: AsRef<str>>(names: &[T]) -> String {

@@ -340,7 +340,14 @@ fn unknown_choice(choices: &Choices<'_>, found: &str) -> ProblemKind {
     ProblemKind::UnknownChoice {
         what: choices.what,
         found: shown(found),
-        nearest: nearest(found, known.iter().copied()),
+        nearest: nearest(found, known.iter().copied()).or_else(|| known_elsewhere(found, &known)),
         known,
     }
+}
+
+/// What other people's words for a choice are here: NVIDIA's Multi-Process Service shares a GPU among processes.
+fn known_elsewhere(found: &str, known: &[&'static str]) -> Option<&'static str> {
+    const WORDS: [(&str, &str); 2] = [("mps", "Processes"), ("multiprocess", "Processes")];
+    let (_, ours) = WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(found))?;
+    known.iter().copied().find(|name| name == ours)
 }

@@ -251,9 +251,14 @@ fn quote_quantities(text: &mut String) -> Vec<(usize, String)> {
     const MOST: usize = 64;
     let quantities: Vec<Range<usize>> = unquoted_quantities(text).take(MOST).collect();
     let quoted = quantities.into_iter().map(|quantity| {
+        let found = &text[quantity.clone()];
+        let quotes = match found.starts_with('\'') {
+            true => "double quotes",
+            false => "quotes",
+        };
         let problem = format!(
-            "a value with a unit is written in quotes: \"{}\"",
-            &text[quantity.clone()]
+            "a value with a unit is written in {quotes}: \"{}\"",
+            found.trim_matches('\'')
         );
         let blank = format!("\"{}\"", " ".repeat(quantity.len() - 2));
         text.replace_range(quantity.clone(), &blank);
@@ -284,8 +289,17 @@ fn unquoted_quantities(text: &str) -> impl Iterator<Item = Range<usize>> {
         let is_quoted = |number: &Range<usize>| text[..number.start].ends_with(['“', '”', '„', '‘', '’']);
         before
             .filter(|number| unit > 0 && !is_quoted(number))
-            .map(|number| number.start..span.start + unit)
+            .map(|number| in_single_quotes(text, number.start..span.start + unit))
     })
+}
+
+/// The same with the single quotes around it, of which the lexer has taken the first with the character behind it.
+fn in_single_quotes(text: &str, quantity: Range<usize>) -> Range<usize> {
+    let front = text[..quantity.start].trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    match (front.strip_suffix('\''), text[quantity.end..].starts_with('\'')) {
+        (Some(before), true) => before.len()..quantity.end + 1,
+        _ => quantity,
+    }
 }
 
 /// Values at these places have been complained of already.

@@ -181,6 +181,7 @@ impl Trial {
             cpus: Vec::new(),
             waiting: Release::Sleep,
             seed: 1,
+            lacks: None,
             late: Default::default(),
             outputs: None,
             with_outputs: Vec::new(),

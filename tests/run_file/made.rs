@@ -128,6 +128,7 @@ fn tenant(name: &str) -> Tenant {
         batch: Default::default(),
         cpus: vec![],
         record_detections: true,
+        missing: Default::default(),
         frames: None,
         gpu: GpuUse::default(),
     }

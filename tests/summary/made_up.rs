@@ -49,6 +49,7 @@ pub(crate) fn tenant(name: &str, hz: f64, deadline_ms: f64) -> Tenant {
         batch: Default::default(),
         cpus: Vec::new(),
         record_detections: true,
+        missing: Default::default(),
         gpu: Default::default(),
         frames: None,
     }

@@ -230,8 +230,13 @@ impl Bag {
         }
         let mut reader = self.reader();
         let mut front = Vec::new();
-        let stamp = |entry| {
-            reader.read_front(entry, &mut front)?;
+        let stamp = |entry: &Entry| {
+            match reader.read_front(entry, &mut front) {
+                Ok(_) => {}
+                // It fails when it is its turn, and the others do not.
+                Err(error) if error.is_of_one_message() => return Ok(entry.log_time),
+                Err(error) => return Err(error),
+            }
             Decoder::new(&front)
                 .and_then(|mut decoder| decoder.time())
                 .map_err(|error| BagError::BadHeader {
@@ -240,6 +245,78 @@ impl Bag {
                 })
         };
         entries.iter().map(stamp).collect()
+    }
+
+    /// Messages of databases that are found and cannot be read, topic by topic: a damaged page shows only there. Reads them all.
+    pub fn unreadable(&self) -> Vec<Loss> {
+        let mut reader = self.reader();
+        let mut message = Vec::new();
+        let mut losses = Vec::new();
+        for topic in self.topics() {
+            let mut problems = topic
+                .entries()
+                .iter()
+                .filter(|entry| self.inner.store.is_database(entry.file))
+                .filter_map(|entry| reader.read(entry, &mut message).err());
+            if let Some(first) = problems.next() {
+                losses.push(Loss::Messages {
+                    topic: topic.name().to_owned(),
+                    count: 1 + problems.count() as u64,
+                    of: topic.entries().len() as u64,
+                    problem: first.to_string(),
+                });
+            }
+        }
+        losses
+    }
+
+    /// Whether it has databases of no more than so many bytes together.
+    pub fn has_databases_up_to(&self, bytes: u64) -> bool {
+        let files = self.inner.store.files.iter();
+        let databases = files.filter(|file| file.storage() == Storage::Sqlite3);
+        let total: u64 = databases
+            .map(|file| file.unpacked_bytes.unwrap_or(file.bytes))
+            .sum();
+        total > 0 && total <= bytes
+    }
+
+    /// What is odd about the times of the log, a sentence a topic, with what works nevertheless.
+    pub fn clocks(&self) -> Vec<String> {
+        let start = self.span().map_or(Time(0), |(first, _)| first);
+        let mut all = Vec::new();
+        for topic in self.topics() {
+            let name = topic.name();
+            if let (Some(gap), Some((first, _))) = (topic.gap(), topic.span()) {
+                let from = first.after(gap.behind_from).since(start);
+                let early = match gap.before <= gap.behind {
+                    true => format!(
+                        "{} messages of {name} are logged {} before the others",
+                        gap.before,
+                        long(gap.length)
+                    ),
+                    false => format!(
+                        "{} messages of {name} are logged {} behind the others",
+                        gap.behind,
+                        long(gap.length)
+                    ),
+                };
+                all.push(format!(
+                    "{early}: before a simulation's /clock came, or before a clock was set; a source with `from: \"{}s\"` begins \
+                     behind the gap",
+                    from.0.div_euclid(1_000_000_000)
+                ));
+            }
+            let order = topic.order();
+            if order.largest_step_back >= STEP_BACK {
+                all.push(format!(
+                    "the clock of the log steps back by {:.1} s among the messages of {name}, {} of which are stored behind a later \
+                     one: by log time they lie between each other; a source with `by: Header` takes the sensor's stamps",
+                    order.largest_step_back.as_secs_f64(),
+                    order.backwards
+                ));
+            }
+        }
+        all
     }
 
     /// What `inspect` shows of the bag.
@@ -266,7 +343,21 @@ impl Bag {
             losses: inner.completeness.losses.iter().map(Loss::to_string).collect(),
             untold_losses: inner.completeness.untold,
             unchecked_files: inner.completeness.unchecked,
+            clocks: self.clocks(),
         }
+    }
+}
+
+/// A step that writers in several threads do not make.
+const STEP_BACK: Nanos = Nanos::from_millis(500);
+
+/// In the unit that fits.
+fn long(time: Nanos) -> String {
+    const DAY: f64 = 86_400.0;
+    match time.as_secs_f64() {
+        seconds if seconds > 730.0 * DAY => format!("{:.0} years", seconds / (365.25 * DAY)),
+        seconds if seconds > 2.0 * DAY => format!("{:.0} days", seconds / DAY),
+        seconds => format!("{:.1} h", seconds / 3600.0),
     }
 }
 
@@ -316,6 +407,8 @@ pub struct BagSummary {
     pub untold_losses: u64,
     /// Files whose checksums were not looked at, since they are too long for that.
     pub unchecked_files: u64,
+    /// What its clocks did, a sentence each.
+    pub clocks: Vec<String>,
 }
 
 impl BagSummary {

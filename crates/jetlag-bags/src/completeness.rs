@@ -123,6 +123,28 @@ pub enum Loss {
         /// What is wrong with it.
         problem: String,
     },
+    /// Splits that `metadata.yaml` does not name.
+    #[error(
+        "metadata.yaml does not list {}, which lie beside it and are not read; `ros2 bag reindex` lists them, and without \
+         metadata.yaml all are read",
+        names(files)
+    )]
+    Unlisted {
+        /// The files.
+        files: Vec<PathBuf>,
+    },
+    /// Messages that are found and cannot be read.
+    #[error("{count} of {of} messages of `{topic}` cannot be read ({problem})")]
+    Messages {
+        /// Their topic.
+        topic: String,
+        /// How many.
+        count: u64,
+        /// Of how many.
+        of: u64,
+        /// What is wrong with the first.
+        problem: String,
+    },
     /// Fewer messages than `metadata.yaml` counts.
     #[error("metadata.yaml counts {wanted} messages, and {found} are there")]
     Count {
@@ -131,6 +153,21 @@ pub enum Loss {
         /// How many there are.
         found: u64,
     },
+}
+
+fn names(files: &[PathBuf]) -> String {
+    const SHOWN: usize = 8;
+    let name = |path: &PathBuf| {
+        path.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let mut names: Vec<String> = files.iter().take(SHOWN).map(name).collect();
+    if files.len() > SHOWN {
+        names.push(format!("{} more", files.len() - SHOWN));
+    }
+    names.join(", ")
 }
 
 impl Serialize for Loss {

@@ -50,8 +50,9 @@ pub(crate) fn files(path: &Path, completeness: &mut Completeness) -> Result<File
             .collect(),
         None => Vec::new(),
     };
-    if paths.is_empty() {
-        paths = listed(path)?;
+    match paths.is_empty() {
+        true => paths = listed(path)?,
+        false => note_unlisted(path, &paths, completeness)?,
     }
     if paths.len() > FILES {
         return Err(BagError::TooMany {
@@ -66,6 +67,37 @@ pub(crate) fn files(path: &Path, completeness: &mut Completeness) -> Result<File
         });
     }
     Ok(Files { paths, metadata })
+}
+
+/// Notes files that go on counting where those of `metadata.yaml` do, and which it does not name: a recorder that was killed leaves
+/// the metadata of an earlier split, or of the last alone.
+fn note_unlisted(folder: &Path, named: &[PathBuf], completeness: &mut Completeness) -> Result<(), BagError> {
+    let known: Vec<String> = named.iter().filter_map(|path| split_of(path)).collect();
+    let others = listed(folder)?
+        .into_iter()
+        .filter(|path| !named.contains(path) && split_of(path).is_some_and(|split| known.contains(&split)));
+    // The same split, packed and unpacked, is one.
+    let has_named = |path: &PathBuf| named.iter().any(|named| unpacked(named) == unpacked(path));
+    let files: Vec<PathBuf> = others.filter(|path| !has_named(path)).collect();
+    if !files.is_empty() {
+        completeness.add(Loss::Unlisted { files });
+    }
+    Ok(())
+}
+
+/// What the names of a bag's splits have in common, without their number: `drive_.mcap`.
+fn split_of(path: &Path) -> Option<String> {
+    let name = unpacked(path);
+    let (stem, ending) = name.rsplit_once('.')?;
+    let (front, number) = stem.rsplit_once('_')?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| format!("{front}_.{ending}"))
+}
+
+/// A file's name without the ending of one that is compressed as a whole.
+fn unpacked(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_suffix(".zstd").unwrap_or(&name).to_owned()
 }
 
 /// A file that `metadata.yaml` names. Early versions put the folder's name before it, and somebody may have compressed or unpacked
@@ -172,7 +204,15 @@ mod tests {
                 .iter()
                 .all(|path| path.parent() == Some(folder.path()))
         );
-        assert!(losses.is_whole());
+        assert!(losses.is_whole(), "b_1.db3 is of another bag: {losses:?}");
+        let yaml = "rosbag2_bagfile_information:\n  relative_file_paths: [b_10.mcap]\n";
+        std::fs::write(folder.path().join("metadata.yaml"), yaml).unwrap();
+        assert_eq!(names(&files(folder.path(), &mut losses).unwrap()), ["b_10.mcap"]);
+        let said = losses.losses.pop().unwrap().to_string();
+        assert!(
+            said.contains("b_0.mcap.zstd") && said.contains("b_9.mcap") && !said.contains("db3"),
+            "{said}"
+        );
         std::fs::write(folder.path().join("metadata.yaml"), "{").unwrap();
         assert_eq!(files(folder.path(), &mut losses).unwrap().paths.len(), 4);
         assert!(

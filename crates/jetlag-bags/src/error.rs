@@ -124,7 +124,7 @@ pub enum BagError {
         damage: Damage,
     },
     /// A message of a database that is not there as it was when the bag was opened.
-    #[error("{} has no message with the row number {row}, or not whole: was the bag changed?", path.display())]
+    #[error("{} has no message with the row number {row}, or not whole: a page of the file is damaged, or the bag was changed", path.display())]
     NoRow {
         /// The database.
         path: PathBuf,
@@ -176,6 +176,16 @@ pub enum BagError {
         /// Why.
         error: crate::cdr::CdrError,
     },
+}
+
+impl BagError {
+    /// Whether one message is at fault, and others can be read.
+    pub(crate) fn is_of_one_message(&self) -> bool {
+        matches!(
+            self,
+            BagError::NoRow { .. } | BagError::Damaged { .. } | BagError::Message { .. }
+        )
+    }
 }
 
 /// What a file is that is no bag.

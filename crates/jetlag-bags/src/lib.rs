@@ -52,7 +52,7 @@ pub use contents::Entry;
 pub use definition::Definition;
 pub use error::{BagError, Damage, Foreign};
 pub use limits::Limits;
-pub use order::Order;
+pub use order::{Gap, Order};
 pub use points::{Points, Want};
 pub use reader::Reader;
 pub use time::{By, Time};

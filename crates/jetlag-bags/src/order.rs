@@ -56,6 +56,47 @@ impl Order {
     }
 }
 
+/// A gap between messages that no sensor leaves: times before a simulation's clock began, or before a robot's clock was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Gap {
+    /// How many messages are before it.
+    pub before: usize,
+    /// How many are behind it.
+    pub behind: usize,
+    /// How long it is.
+    #[serde(rename = "length_ns")]
+    pub length: Nanos,
+    /// When the first message behind it came, from the first of all.
+    #[serde(rename = "behind_from_ns")]
+    pub behind_from: Nanos,
+}
+
+/// A shorter gap is a pause.
+const UNSET: Nanos = Nanos::from_secs(3600);
+/// And it is that many times as long as all else together: a bag of a day may rest for a night.
+const OF_THE_REST: i64 = 100;
+
+impl Gap {
+    /// Of times that ascend.
+    pub fn of(times: impl Iterator<Item = Time> + Clone) -> Option<Gap> {
+        let steps = times.clone().zip(times.clone().skip(1));
+        let longest = steps
+            .map(|(one, next)| next.since(one))
+            .enumerate()
+            .max_by_key(|(_, step)| *step);
+        let (place, length) = longest?;
+        let (first, last) = (times.clone().next()?, times.clone().last()?);
+        let rest = last.since(first) - length;
+        let is_unset = length > UNSET && length.0 / OF_THE_REST > rest.0;
+        is_unset.then(|| Gap {
+            before: place + 1,
+            behind: times.clone().count() - place - 1,
+            length,
+            behind_from: times.clone().nth(place + 1).unwrap_or(last).since(first),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

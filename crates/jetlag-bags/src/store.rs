@@ -49,6 +49,13 @@ pub(crate) struct Store {
     pub(crate) limits: Limits,
 }
 
+impl Store {
+    pub(crate) fn is_database(&self, file: u32) -> bool {
+        let file = self.files.get(file as usize);
+        file.is_some_and(|file| matches!(file.stored, Stored::Database(_)))
+    }
+}
+
 /// Opens the files and finds their messages. Files that cannot be read are left out, unless that is all of them.
 ///
 /// # Errors

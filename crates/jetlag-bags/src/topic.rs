@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::compression::Compression;
 use crate::contents::{Entry, TopicContents};
 use crate::definition::Definition;
-use crate::order::Order;
+use crate::order::{Gap, Order};
 use crate::time::Time;
 
 /// Messages within less than this have no rate: a recorder's own delays are as long.
@@ -43,9 +43,13 @@ impl Topic {
             let sorted = Order::of(entries.iter().map(|entry| entry.log_time));
             (stored_order.jumps, stored_order.longest_gap) = (sorted.jumps, sorted.longest_gap);
         }
+        let kind = match contents.serialization.as_str() {
+            "cdr" => of_ros_2(contents.kind),
+            _ => contents.kind,
+        };
         Topic {
             name: contents.name,
-            kind: contents.kind,
+            kind,
             serialization: contents.serialization,
             definition: contents.definition,
             qos: contents.qos,
@@ -107,11 +111,19 @@ impl Topic {
         Some((self.entries.first()?.log_time, self.entries.last()?.log_time))
     }
 
+    /// Where its messages lie so far apart that a clock was set between them.
+    pub fn gap(&self) -> Option<Gap> {
+        Gap::of(self.entries.iter().map(|entry| entry.log_time))
+    }
+
     /// What `inspect` shows of it.
     pub fn summary(&self) -> TopicSummary {
         let span = self.span();
         let steps = self.entries.len().saturating_sub(1);
         let lasts = span.map_or(Nanos::ZERO, |(first, last)| last.since(first));
+        // A clock that was not set yet is no part of a rate.
+        let unset = self.gap().map_or(Nanos::ZERO, |gap| gap.length);
+        let steps_of_rate = steps - usize::from(unset > Nanos::ZERO);
         TopicSummary {
             name: self.name.clone(),
             kind: self.kind.clone(),
@@ -121,12 +133,20 @@ impl Topic {
             compression: self.compression.clone(),
             first: span.map(|(first, _)| first),
             last: span.map(|(_, last)| last),
-            rate_hz: rate_hz(steps, lasts),
+            rate_hz: rate_hz(steps_of_rate, lasts - unset),
             longest_gap: (steps > 0).then_some(self.stored_order.longest_gap),
             jumps: self.stored_order.jumps,
             backwards: self.stored_order.backwards,
             largest_step_back: self.stored_order.largest_step_back,
         }
+    }
+}
+
+/// `sensor_msgs/Image`, as ROS 1 and some writers of MCAP have it, is `sensor_msgs/msg/Image`.
+fn of_ros_2(kind: String) -> String {
+    match kind.split_once('/') {
+        Some((package, name)) if !name.contains('/') => format!("{package}/msg/{name}"),
+        _ => kind,
     }
 }
 

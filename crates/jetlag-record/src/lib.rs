@@ -41,6 +41,7 @@ pub mod nearest;
 mod newer;
 mod output;
 mod phase;
+pub mod point_fields;
 pub mod reader;
 pub mod scenario;
 mod schema;

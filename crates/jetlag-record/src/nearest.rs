@@ -9,6 +9,15 @@ pub fn nearest<'a>(found: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     }
     let asked = found;
     let found = found.to_lowercase();
+    let known: Vec<&str> = known.into_iter().collect();
+    // `p999` is `p99_9`, and not `p99`.
+    let letters = |name: &str| name.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+    let same = known
+        .iter()
+        .find(|name| **name != asked && letters(&name.to_lowercase()) == letters(&found));
+    if let Some(same) = same.filter(|_| found.chars().any(char::is_alphanumeric)) {
+        return Some(same);
+    }
     let slips = match found.chars().count() {
         0 => return None,
         1..=4 => 1,
@@ -44,6 +53,7 @@ mod tests {
             ("hx", Some("hz")),
             ("rate", None),
             ("hz", None),
+            ("dead_line", Some("deadline")),
             ("", None),
         ] {
             assert_eq!(nearest(found, fields), meant, "{found}");

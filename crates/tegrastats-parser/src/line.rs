@@ -44,6 +44,21 @@ const ENOUGH_EVIDENCE: usize = 2;
 /// # Ok::<(), tegrastats_parser::LineError>(())
 /// ```
 pub fn parse_line(line: &str) -> Result<Sample<'_>, LineError> {
+    match quoted(line) {
+        Some(within) => parse(within),
+        None => parse(line),
+    }
+}
+
+/// A line as programs write it that log texts in quotes, as JSON and CSV have them.
+fn quoted(line: &str) -> Option<&str> {
+    let line = line.trim().trim_end_matches(',');
+    ['"', '\'']
+        .into_iter()
+        .find_map(|quote| line.strip_prefix(quote)?.strip_suffix(quote))
+}
+
+fn parse(line: &str) -> Result<Sample<'_>, LineError> {
     let mut begin = Begin::find(line);
     if let Some(at) = begin
         .ram_behind_text(line)

@@ -30,3 +30,19 @@ fn real_lines_of_every_board_give_exactly_their_expected_values() {
     }
     assert!(rows > 0, "{} holds no lines", folder.display());
 }
+
+#[test]
+fn a_line_in_quotes_is_the_line() {
+    let line = "RAM 2130/7774MB (lfb 1004x4MB) CPU [11%@1190,off] GR3D_FREQ 7% CPU@33C VDD_IN 3528/3569";
+    let plain = format!("{:?}", tegrastats_parser::parse_line(line).unwrap());
+    for quoted in [
+        format!("\"{line}\""),
+        format!("'{line}'"),
+        format!("  \"{line}\","),
+    ] {
+        assert_eq!(
+            format!("{:?}", tegrastats_parser::parse_line(&quoted).unwrap()),
+            plain
+        );
+    }
+}

@@ -12,9 +12,20 @@
 //!   and without a word gives every class of a `[1, C, 1, 1]` the score 1. Unless its axis is known to be the last it is
 //!   written as what it means: the axes made one, the Softmax of that, and the shape of before.
 //! - Inputs and outputs that are listed and left empty at the end are left off: rten counts them.
+//! - Relu and Clip of what is not a number are not a number; rten gives their bounds, so that a network that overflowed would look
+//!   healthy. They are written as Elu with `alpha` 0, and as Max and Min. Softplus of 89 and more is infinite in rten: beyond 20 it
+//!   is its input.
+//! - ArgMax and ArgMin of several equal values are the first; rten gives the last, so the axis is turned round. Sign of 0 is 0; in
+//!   rten it is 1.
+//! - A reduction over no axes that is told to do nothing then (`noop_with_empty_axes`) is what it does to each element; one that is not
+//!   told so reduces all axes. rten takes an empty list of axes otherwise.
+//! - `QuantizeLinear` without a zero point has 0 as uint8; rten refuses it in the middle of a run.
+//! - An `If` whose condition is a constant is the branch that is taken.
 //! - A node without a name gets one, for else an error in the middle of a run speaks of `operator ""`.
 
-use rten_onnx::onnx::{AttributeProto, AttributeType, GraphProto, ModelProto, NodeProto};
+use rten_onnx::onnx::{
+    AttributeProto, AttributeType, DataType, GraphProto, ModelProto, NodeProto, TensorProto,
+};
 
 use super::known::{Known, attribute, operator};
 
@@ -55,7 +66,32 @@ fn mend_graph(graph: &mut GraphProto, is_old: bool, outer: &Known) -> bool {
             node.attribute.push(missing);
             changed = true;
         }
-        match is_old.then(|| as_meant_of_old(&node, &known)).flatten() {
+        changed |= without_empty_axes(&mut node, &known);
+        if let Some(branch) = taken_branch(&node, &known) {
+            changed = true;
+            // What names it has are its own, also among the nodes around it.
+            let GraphProto {
+                node: mut within,
+                initializer,
+                output,
+                ..
+            } = *branch;
+            graph.initializer.extend(initializer);
+            let ends = output.iter().zip(&node.output);
+            within.extend(ends.filter_map(|(end, outer)| {
+                Some(NodeProto {
+                    name: Some(format!("{}:{outer}", node.name.as_deref().unwrap_or_default())),
+                    op_type: Some("Identity".to_owned()),
+                    input: vec![end.name.clone()?],
+                    output: vec![outer.clone()],
+                    ..NodeProto::default()
+                })
+            }));
+            nodes.extend(within);
+            continue;
+        }
+        let made = is_old.then(|| as_meant_of_old(&node, &known)).flatten();
+        match made.or_else(|| as_executed(&node, &known)) {
             Some(meant) => {
                 nodes.extend(meant);
                 changed = true;
@@ -97,6 +133,208 @@ fn missing_attribute(node: &NodeProto, known: &Known) -> Option<AttributeProto> 
         }
         "QuantizeLinear" if !stated("axis") => Some(int("axis", 1)),
         _ => None,
+    }
+}
+
+/// The branch of an `If` whose condition is a constant, so that what the other would need refuses nothing.
+fn taken_branch(node: &NodeProto, known: &Known) -> Option<Box<GraphProto>> {
+    if operator(node) != "If" {
+        return None;
+    }
+    let branch = match known.is_true(node.input.first()?)? {
+        true => "then_branch",
+        false => "else_branch",
+    };
+    attribute(node, branch)?.g.clone().map(Box::new)
+}
+
+/// Leaves off a list of no axes, which means all of them.
+fn without_empty_axes(node: &mut NodeProto, known: &Known) -> bool {
+    let is_reduction = operator(node).starts_with("Reduce");
+    if is_reduction && !is_left_alone(node) && node.input.len() == 2 && is_empty(node, known) {
+        node.input.pop();
+        return true;
+    }
+    false
+}
+
+/// Whether a reduction without axes is one of none.
+pub(super) fn is_left_alone(node: &NodeProto) -> bool {
+    attribute(node, "noop_with_empty_axes").and_then(|noop| noop.i) == Some(1)
+}
+
+/// Whether a reduction is known to be given no axes.
+fn is_empty(node: &NodeProto, known: &Known) -> bool {
+    let axes = node.input.get(1).filter(|name| !name.is_empty());
+    match axes {
+        Some(axes) => known.dims(axes) == Some(&[Some(0)]),
+        None => attribute(node, "axes").is_none_or(|axes| axes.ints.is_empty()),
+    }
+}
+
+/// The nodes that the runtime executes as ONNX means this one, or `None` where it does already.
+fn as_executed(node: &NodeProto, known: &Known) -> Option<Vec<NodeProto>> {
+    if !matches!(node.domain.as_deref(), None | Some("" | "ai.onnx")) {
+        return None;
+    }
+    let (Some(input), [output]) = (node.input.first(), &node.output[..]) else {
+        return None;
+    };
+    let part = |name: &str| format!("{output}:{name}");
+    let made = |operator: &str, inputs: &[&str], output: &str| NodeProto {
+        name: node.name.as_ref().map(|name| format!("{name}:{operator}")),
+        op_type: Some(operator.to_owned()),
+        input: inputs.iter().map(|name| (*name).to_owned()).collect(),
+        output: vec![output.to_owned()],
+        ..NodeProto::default()
+    };
+    // Where one node stands for another, it keeps the name.
+    let renamed = |operator: &str, inputs: &[&str]| NodeProto {
+        name: node.name.clone(),
+        ..made(operator, inputs, output)
+    };
+    let number = |name: &str, value: f32| NodeProto {
+        attribute: vec![tensor(
+            "value",
+            TensorProto {
+                data_type: Some(DataType::FLOAT),
+                float_data: vec![value],
+                ..TensorProto::default()
+            },
+        )],
+        ..made("Constant", &[], name)
+    };
+    match operator(node) {
+        "Relu" => {
+            let mut elu = renamed("Elu", &[input]);
+            elu.attribute.push(AttributeProto {
+                name: Some("alpha".to_owned()),
+                f: Some(0.0),
+                r#type: Some(AttributeType::FLOAT),
+                ..AttributeProto::default()
+            });
+            Some(vec![elu])
+        }
+        "Clip" if !known.is_whole(input) => {
+            let mut nodes = Vec::new();
+            let mut last = input.clone();
+            for (place, bound, operator) in [(1, "min", "Max"), (2, "max", "Min")] {
+                let stated = attribute(node, bound).and_then(|bound| bound.f);
+                let limit = match node.input.get(place).filter(|name| !name.is_empty()) {
+                    Some(name) => name.clone(),
+                    None => {
+                        let Some(stated) = stated else { continue };
+                        nodes.push(number(&part(bound), stated));
+                        part(bound)
+                    }
+                };
+                let limited = part(operator);
+                nodes.push(made(operator, &[&last, &limit], &limited));
+                last = limited;
+            }
+            match nodes.last_mut() {
+                Some(whole) => {
+                    whole.output = vec![output.clone()];
+                    whole.name.clone_from(&node.name);
+                }
+                None => nodes.push(renamed("Identity", &[input])),
+            }
+            Some(nodes)
+        }
+        "Softplus" => {
+            let [limit, is_large, small] = ["limit", "is_large", "small"].map(part);
+            Some(vec![
+                number(&limit, SOFTPLUS_IS_LINEAR),
+                made("Greater", &[input, &limit], &is_large),
+                NodeProto {
+                    output: vec![small.clone()],
+                    ..node.clone()
+                },
+                renamed("Where", &[&is_large, input, &small]),
+            ])
+        }
+        "Sign" => {
+            let [opposite, is_zero, sign] = ["opposite", "is_zero", "sign"].map(part);
+            Some(vec![
+                made("Neg", &[input], &opposite),
+                made("Equal", &[input, &opposite], &is_zero),
+                NodeProto {
+                    output: vec![sign.clone()],
+                    ..node.clone()
+                },
+                renamed("Where", &[&is_zero, input, &sign]),
+            ])
+        }
+        "ArgMax" | "ArgMin" if attribute(node, "select_last_index").and_then(|last| last.i) != Some(1) => {
+            let axis = attribute(node, "axis").and_then(|axis| axis.i).unwrap_or(0);
+            let whole = |name: &str, numbers: &[i64]| NodeProto {
+                attribute: vec![ints("value_ints", numbers.to_vec())],
+                ..made("Constant", &[], name)
+            };
+            let [from, to, axes, step] = ["from", "to", "axes", "step"].map(part);
+            let [turned, last, shape, size, one, end] =
+                ["turned", "last", "shape", "size", "one", "end"].map(part);
+            Some(vec![
+                whole(&from, &[-1]),
+                // Before the first.
+                whole(&to, &[i64::from(i32::MIN)]),
+                whole(&axes, &[axis]),
+                whole(&step, &[-1]),
+                made("Slice", &[input, &from, &to, &axes, &step], &turned),
+                NodeProto {
+                    input: vec![turned],
+                    output: vec![last.clone()],
+                    ..node.clone()
+                },
+                made("Shape", &[input], &shape),
+                made("Gather", &[&shape, &axes], &size),
+                whole(&one, &[1]),
+                made("Sub", &[&size, &one], &end),
+                renamed("Sub", &[&end, &last]),
+            ])
+        }
+        reduction if reduction.starts_with("Reduce") && is_left_alone(node) && is_empty(node, known) => {
+            let each = match reduction {
+                "ReduceL1" | "ReduceL2" => renamed("Abs", &[input]),
+                "ReduceSumSquare" => renamed("Mul", &[input, input]),
+                "ReduceLogSum" => renamed("Log", &[input]),
+                _ => renamed("Identity", &[input]),
+            };
+            Some(vec![each])
+        }
+        "QuantizeLinear" if node.input.len() == 2 && attribute(node, "output_dtype").is_none() => {
+            let scale = known.dims(&node.input[1])?;
+            let dims = scale.iter().copied().collect::<Option<Vec<i64>>>()?;
+            let elements = dims.iter().try_fold(1_usize, |all, extent| {
+                all.checked_mul(usize::try_from(*extent).ok()?)
+            })?;
+            let zero = TensorProto {
+                data_type: Some(DataType::UINT8),
+                dims,
+                int32_data: vec![0; elements],
+                ..TensorProto::default()
+            };
+            let constant = NodeProto {
+                attribute: vec![tensor("value", zero)],
+                ..made("Constant", &[], &part("zero"))
+            };
+            let mut quantise = node.clone();
+            quantise.input.push(part("zero"));
+            Some(vec![constant, quantise])
+        }
+        _ => None,
+    }
+}
+
+/// From here on e⁻ˣ is less than half of the last place of x.
+const SOFTPLUS_IS_LINEAR: f32 = 20.0;
+
+fn tensor(name: &str, value: TensorProto) -> AttributeProto {
+    AttributeProto {
+        name: Some(name.to_owned()),
+        t: Some(value),
+        r#type: Some(AttributeType::TENSOR),
+        ..AttributeProto::default()
     }
 }
 

@@ -22,7 +22,7 @@ use rten::{
     DataType, Model, ModelOptions, NodeId, RunError, RunErrorKind, RunOptions, ThreadPool, Value,
     ValueOrView, ValueType, ValueView,
 };
-use rten_onnx::onnx::ModelProto;
+use rten_onnx::onnx::{self, ModelProto, ValueInfoProto};
 use rten_tensor::prelude::*;
 
 use super::host_slot::{HostSlot, HostWork};
@@ -61,6 +61,8 @@ impl CpuBackend {
 struct Engine {
     network: String,
     model: Model,
+    /// In the order of the model's.
+    outputs: Vec<Output>,
     nodes: Option<profile::NodeList>,
 }
 
@@ -92,8 +94,27 @@ struct CpuWork {
 }
 
 /// Loads an ONNX network; what is against it comes back as an error, never as a panic.
+#[cfg(test)]
 pub(crate) fn load_model(network: &NetworkSource) -> Result<Model, BackendError> {
-    catch_unwind(AssertUnwindSafe(|| load(network)))
+    load_as(network, true).map(|loaded| loaded.model)
+}
+
+/// A network as the runtime has it, with what its file says of its outputs.
+struct Loaded {
+    model: Model,
+    outputs: Vec<Output>,
+}
+
+/// An output as the file states it.
+#[derive(Clone)]
+struct Output {
+    name: String,
+    element: Option<ElementType>,
+}
+
+/// `is_optimised` says whether the runtime may put nodes together.
+fn load_as(network: &NetworkSource, is_optimised: bool) -> Result<Loaded, BackendError> {
+    catch_unwind(AssertUnwindSafe(|| load(network, is_optimised)))
         .unwrap_or_else(|_| {
             Err("the runtime panicked while loading it; the file is probably damaged".to_owned())
         })
@@ -117,10 +138,12 @@ fn of_its_constants(network: &NetworkSource) -> Result<(), BackendError> {
     }
 }
 
-fn load(network: &NetworkSource) -> Result<Model, String> {
+fn load(network: &NetworkSource, is_optimised: bool) -> Result<Loaded, String> {
     network.check().map_err(|error| error.to_string())?;
     let mut options = ModelOptions::with_all_ops();
     options.prepack_weights(true);
+    options.enable_optimization(is_optimised);
+    let mut outputs = Vec::new();
     // One that cannot be read is left to the runtime, which says why.
     let mut mended = None;
     if let Some(mut model) = read(network) {
@@ -132,6 +155,8 @@ fn load(network: &NetworkSource) -> Result<Model, String> {
         if let Some(problem) = sizes::too_large(&model) {
             return Err(problem);
         }
+        let of_graph = model.graph.iter().flat_map(|graph| &graph.output);
+        outputs = of_graph.map(stated).collect();
         let weights = weights_beside(&model)?;
         if is_changed && give_weights(network, weights, &mut options)? {
             mended = model.write_buf().ok();
@@ -142,7 +167,7 @@ fn load(network: &NetworkSource) -> Result<Model, String> {
         (None, NetworkSource::File(path)) => options.load_file(path),
         (None, NetworkSource::Embedded { bytes, .. }) => options.load(bytes.to_vec()),
     };
-    loaded.map_err(|error| {
+    loaded.map(|model| Loaded { model, outputs }).map_err(|error| {
         let refused = read(network).map(|mut model| {
             mend::mend(&mut model);
             unsupported::refused(&model)
@@ -154,6 +179,23 @@ fn load(network: &NetworkSource) -> Result<Model, String> {
             _ => format!("{error}; check that the ONNX file is complete (jetlag inspect FILE)"),
         }
     })
+}
+
+fn stated(output: &ValueInfoProto) -> Output {
+    let tensor = output.r#type.as_ref().and_then(|of| of.tensor_type.as_ref());
+    Output {
+        name: output.name.clone().unwrap_or_default(),
+        // The runtime keeps whole numbers and flags in 32 bits, and all fractions.
+        element: tensor.and_then(|tensor| match tensor.elem_type? {
+            onnx::DataType::FLOAT | onnx::DataType::FLOAT16 | onnx::DataType::DOUBLE => {
+                Some(ElementType::F32)
+            }
+            onnx::DataType::INT32 | onnx::DataType::INT64 | onnx::DataType::BOOL => Some(ElementType::I32),
+            onnx::DataType::INT8 => Some(ElementType::I8),
+            onnx::DataType::UINT8 => Some(ElementType::U8),
+            _ => None,
+        }),
+    }
 }
 
 /// The network as its file has it, without what lies in other files; `None` where it cannot be read.
@@ -227,11 +269,12 @@ fn element_of(dtype: ValueType) -> Option<ElementType> {
 }
 
 impl CpuBackend {
-    fn load_engine(&self, source: &NetworkSource) -> Result<Engine, BackendError> {
-        let model = load_model(source)?;
+    fn load_engine(&self, source: &NetworkSource, is_optimised: bool) -> Result<Engine, BackendError> {
+        let Loaded { model, outputs } = load_as(source, is_optimised)?;
         let nodes = self.profile.then(|| profile::NodeList::of(source)).transpose();
         Ok(Engine {
             model,
+            outputs,
             nodes: nodes.map_err(|error| BackendError::Load {
                 network: source.to_string(),
                 backend: NAME,
@@ -250,7 +293,12 @@ impl EngineUse {
         step: &Step,
         names: &mut Vec<(String, ElementType)>,
     ) -> Result<EngineUse, BackendError> {
-        let Engine { model, network, .. } = engines.get(engine).ok_or_else(|| BackendError::Load {
+        let Engine {
+            model,
+            network,
+            outputs,
+            ..
+        } = engines.get(engine).ok_or_else(|| BackendError::Load {
             network: format!("engine {engine}"),
             backend: NAME,
             problem: "the detector has no such engine".to_owned(),
@@ -287,12 +335,16 @@ impl EngineUse {
             inputs.push((id, place));
         }
         let mut output_places = Vec::new();
-        for &id in model.output_ids() {
-            let name = name_of(id);
-            let element = model
-                .node_info(id)
-                .and_then(|n| n.dtype())
-                .map_or(Some(ElementType::F32), element_of);
+        for (place, &id) in model.output_ids().iter().enumerate() {
+            // One that the runtime has made a constant has no name and no type there.
+            let stated = outputs.get(place);
+            let name = stated.map_or_else(|| name_of(id), |stated| stated.name.clone());
+            let element = stated.and_then(|stated| stated.element).or_else(|| {
+                model
+                    .node_info(id)
+                    .and_then(|n| n.dtype())
+                    .map_or(Some(ElementType::F32), element_of)
+            });
             let element =
                 element.ok_or_else(|| fail(format!("its output `{name}` is not a tensor of numbers")))?;
             let own = step.tensor(&name);
@@ -326,13 +378,43 @@ impl Backend for CpuBackend {
             program.engines.iter().try_for_each(of_its_constants)?;
             return Err(error);
         }
+        let (opened, problem) = self.opened(program, slots, true)?;
+        let Some(problem) = problem else {
+            return Ok(opened);
+        };
+        // Nodes that the runtime put together wrongly, such as a normalisation written out, it executes one by one.
+        if let Ok((plain, None)) = self.opened(program, slots, false) {
+            log::warn!(
+                "{problem}; so its nodes are executed as they are, without what the runtime makes of several together, which \
+                 takes longer"
+            );
+            return Ok(plain);
+        }
+        // A shape, an axis or a number of things is not made up: real ones may well do.
+        let is_whole = |tensor: &TensorSpec| as_taken(tensor).element == ElementType::I32;
+        if program.host_tensors.iter().any(is_whole) {
+            log::warn!("{problem}; with the whole numbers of real frames it may not");
+            return Ok(opened);
+        }
+        Err(problem)
+    }
+}
+
+impl CpuBackend {
+    /// With the error of a first frame on made inputs: what loads and fails in each frame is to be told before the run.
+    fn opened(
+        &self,
+        program: &Program,
+        slots: usize,
+        is_optimised: bool,
+    ) -> Result<(Opened, Option<BackendError>), BackendError> {
         let host: Vec<TensorSpec> = program.host_tensors.iter().map(as_taken).collect();
         let mut names: Vec<(String, ElementType)> =
             host.iter().map(|t| (t.name.clone(), t.element)).collect();
         let engines = program
             .engines
             .iter()
-            .map(|source| self.load_engine(source))
+            .map(|source| self.load_engine(source, is_optimised))
             .collect::<Result<Vec<_>, _>>()?;
         let work = |step: &Step| match step {
             Step::Engine(engine) | Step::OfCamera { engine, .. } => {
@@ -349,21 +431,66 @@ impl Backend for CpuBackend {
             options,
         });
         let empty = Shape::new(&[0]).expect("one dimension is within the limit");
+        let place = || {
+            let mut tensors = host_tensors(&host)?;
+            // The runtime hands its outputs over, so their memory comes with the first result.
+            for (name, element) in &names[host.len()..] {
+                tensors.push(HostTensor::zeroed(name.clone(), *element, empty));
+            }
+            let work = CpuWork {
+                shared: shared.clone(),
+                node_times: Vec::new(),
+            };
+            Ok((work, tensors))
+        };
+        // In a place of its own: what a host step finds in a slot must be its own frames'.
+        let (work, tensors) = place()?;
+        let problem = first_frame(work, tensors).err();
         let slots = (0..slots)
-            .map(|_| {
-                let mut tensors = host_tensors(&host)?;
-                // The runtime hands its outputs over, so their memory comes with the first result.
-                for (name, element) in &names[host.len()..] {
-                    tensors.push(HostTensor::zeroed(name.clone(), *element, empty));
-                }
-                let work = CpuWork {
-                    shared: shared.clone(),
-                    node_times: Vec::new(),
-                };
-                Ok(HostSlot::boxed(work, tensors))
-            })
+            .map(|_| place().map(|(work, tensors)| HostSlot::boxed(work, tensors)))
             .collect::<Result<_, BackendError>>()?;
-        Ok(Opened::on_host(slots, Some(NETWORKS_MEMORY)))
+        Ok((Opened::on_host(slots, Some(NETWORKS_MEMORY)), problem))
+    }
+}
+
+/// Executes everything once, on inputs of zeros, and where that fails of ones: a number of things, or a place among them, may well
+/// not be 0.
+fn first_frame(mut work: CpuWork, mut tensors: TensorSet) -> Result<(), BackendError> {
+    let Err(problem) = work.run(&mut tensors) else {
+        return Ok(());
+    };
+    for tensor in tensors.as_mut_slice() {
+        ones(tensor);
+    }
+    work.run(&mut tensors).map_err(|_| match problem {
+        BackendError::Execute {
+            network,
+            backend,
+            problem,
+        } => BackendError::Load {
+            network,
+            backend,
+            problem: format!("its first frame, on made inputs, fails: {problem}"),
+        },
+        other => other,
+    })
+}
+
+fn ones(tensor: &mut HostTensor) {
+    let element = tensor.element();
+    let Ok(bytes) = tensor.host_bytes_mut() else {
+        return;
+    };
+    match element {
+        ElementType::F32 => fill_with(bytes, &1.0_f32.to_ne_bytes()),
+        ElementType::I32 => fill_with(bytes, &1_i32.to_ne_bytes()),
+        _ => bytes.fill(1),
+    }
+}
+
+fn fill_with(bytes: &mut [u8], one: &[u8]) {
+    for place in bytes.chunks_exact_mut(one.len()) {
+        place.copy_from_slice(one);
     }
 }
 

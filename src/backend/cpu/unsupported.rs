@@ -11,6 +11,7 @@ use rten::ModelOptions;
 use rten_onnx::onnx::{DataType, GraphProto, ModelProto, NodeProto};
 
 use super::known::{Known, attribute, operator};
+use super::mend;
 use crate::built;
 
 /// A node that is not executed as ONNX means it.
@@ -222,7 +223,9 @@ fn look(graph: &GraphProto, outer: &Known, read: &HashSet<&str>, found: &mut Vec
     for node in &graph.node {
         let inner = node.attribute.iter().filter_map(|a| a.g.as_ref());
         inner.for_each(|graph| look(graph, &known, read, found));
-        let problem = listed(node, read).or_else(|| of_its_kind(node, &known));
+        let problem = listed(node, read)
+            .or_else(|| of_its_kind(node, &known))
+            .or_else(|| beyond_32_bits(node, &known));
         found.extend(problem.map(|problem| of(node, problem)));
     }
 }
@@ -280,10 +283,19 @@ fn of_its_kind(node: &NodeProto, known: &Known) -> Option<&'static str> {
         "GRU" if int(node, "linear_before_reset").unwrap_or(0) == 0 => {
             Some("only `linear_before_reset` 1 is supported, and it has 0")
         }
-        "NonMaxSuppression" => {
-            let scores = node.input.get(1).and_then(|name| known.dims(name));
-            (!matches!(scores, Some([Some(1), Some(1), _])))
-                .then_some("boxes of different classes and images would suppress each other; it is correct only for one class and one image")
+        "NonMaxSuppression" => Some(
+            "boxes would be measured against the rectangle around both instead of their union, and at a threshold, below 0 and \
+             between classes others would stay than ONNX says",
+        ),
+        _ if operator.starts_with("Reduce") && mend::is_left_alone(node) => {
+            let axes = node.input.get(1).and_then(|name| known.dims(name));
+            let is_known = node.input.len() < 2 || axes.is_some_and(|axes| axes.iter().all(Option::is_some));
+            (!is_known).then_some(
+                "`noop_with_empty_axes` with axes that are not known before the run would reduce all",
+            )
+        }
+        "MatMul" if rank(1) == Some(1) && rank(0).is_some_and(|rank| rank > 2) => {
+            Some("the product with one dimension would keep a last dimension of 1")
         }
         "OneHot" if is_float(0) || is_float(1) => Some("indices and depth are supported as integers only"),
         "Pow" if is_float(0) && matches!(element(1), Some(DataType::INT32 | DataType::INT64)) => {
@@ -292,6 +304,20 @@ fn of_its_kind(node: &NodeProto, known: &Known) -> Option<&'static str> {
         "Resize" if text(node, "mode") == Some("cubic") => Some("cubic interpolation would run as linear"),
         _ => None,
     }
+}
+
+/// The runtime keeps whole numbers in 32 bits, and cuts those beyond at the ends. To where a slice ends, and to the bounds of whole
+/// numbers, that does not matter.
+fn beyond_32_bits(node: &NodeProto, known: &Known) -> Option<&'static str> {
+    let is_bound = |place: usize| match operator(node) {
+        "Slice" => place > 0,
+        "Clip" | "Max" | "Min" => true,
+        _ => false,
+    };
+    let mut inputs = node.input.iter().enumerate();
+    inputs
+        .any(|(place, name)| !is_bound(place) && known.is_large(name))
+        .then_some("it is given a whole number beyond 32 bits, in which the runtime keeps them")
 }
 
 /// What is not supported of an operator that passes a window over its input.

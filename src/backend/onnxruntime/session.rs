@@ -336,7 +336,7 @@ fn named(name: &str, ports: &[Vec<Dim>], inputs: &[Shape]) -> Option<usize> {
         return None;
     }
     ports.iter().zip(inputs).find_map(|(dims, shape)| {
-        let is_it = |dim: &Dim| matches!(dim, Dim::Named(own) if own == name);
+        let is_it = |dim: &Dim| matches!(dim, Dim::Named(own) if own == name && !network::is_anonymous(own));
         shape.dims().get(dims.iter().position(is_it)?).copied()
     })
 }

@@ -341,6 +341,7 @@ mod tests {
             element: "float".into(),
             shape: shape.iter().map(|extent| (*extent).to_owned()).collect(),
             is_shaped: true,
+            made_by: None,
         }
     }
 

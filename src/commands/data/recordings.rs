@@ -91,7 +91,9 @@ pub(super) fn convert(args: &ConvertArgs) -> anyhow::Result<Outcome> {
         bar.set_length(of);
         bar.set_position(done);
     };
-    let done = recording.write(writer, &mut progress)?;
+    let done = recording
+        .write(writer, &mut progress)
+        .inspect_err(|_| remove_stump(out))?;
     bar.finish_and_clear();
     let topics = if done.topics == 1 { "topic" } else { "topics" };
     print(&format!(
@@ -157,6 +159,16 @@ fn format(out: &Path, wanted: Option<Storage>, compression: BagCompression) -> R
             out.display()
         ))),
         (Storage::Db3, BagCompression::Zstd) => Ok(Format::Sqlite3Zstd),
+    }
+}
+
+/// Removes a file into which no message was written.
+fn remove_stump(out: &Path) {
+    /// A header, and what stands before the first message.
+    const STUMP: u64 = 512;
+    if std::fs::metadata(out).is_ok_and(|facts| facts.is_file() && facts.len() < STUMP) {
+        // What cannot be removed was told of by the error that stopped the writing.
+        let _ = std::fs::remove_file(out);
     }
 }
 

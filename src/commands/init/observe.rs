@@ -165,6 +165,7 @@ mod tests {
             element: "float".to_owned(),
             shape: shape.iter().map(|extent| (*extent).to_owned()).collect(),
             is_shaped: true,
+            made_by: None,
         };
         guessed(&port, noted).map(|(extents, _)| extents)
     }

@@ -11,7 +11,22 @@ use crate::source::recordings::{FrameTopic, frame_topics};
 /// # Errors
 /// [`WrongUse`] where the bag cannot be read, or has none or several such topics.
 pub(super) fn of_kind(bag: &Path, wanted: Option<ContentKind>) -> Result<String, WrongUse> {
-    let topics = frame_topics(bag).map_err(WrongUse::because)?;
+    let all = frame_topics(bag).map_err(WrongUse::because)?;
+    let (topics, others): (Vec<FrameTopic>, Vec<FrameTopic>) = all
+        .into_iter()
+        .partition(|topic| matches!(topic.serialization.as_str(), "" | "cdr"));
+    if let (true, Some(other)) = (topics.is_empty(), others.first()) {
+        let advice = match other.serialization.as_str() {
+            "ros1" | "ros1msg" => "they are of ROS 1: convert the bag to ROS 2, as `rosbags-convert` does",
+            _ => "frames are made of those of ROS 2 (`cdr`): record or convert it so",
+        };
+        return Err(WrongUse(format!(
+            "{}: the messages of `{}` are serialised as `{}`; {advice}",
+            bag.display(),
+            other.name,
+            other.serialization
+        )));
+    }
     chosen(&topics, wanted).map_err(|why| WrongUse(format!("{}: {why}", bag.display())))
 }
 
@@ -54,6 +69,7 @@ mod tests {
         FrameTopic {
             name: name.to_owned(),
             content,
+            serialization: "cdr".to_owned(),
             messages,
         }
     }

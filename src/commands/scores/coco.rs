@@ -19,8 +19,10 @@ const LARGEST: u64 = 2 << 30;
 pub(super) struct Annotations {
     file: PathBuf,
     read: coco::Annotations,
-    /// Of each frame, its file's name.
-    files: Vec<String>,
+    /// Of each frame.
+    files: Vec<PathBuf>,
+    /// Of each frame, its image's number.
+    numbers: Vec<Option<u64>>,
     selection: Selection,
 }
 
@@ -50,16 +52,11 @@ pub(super) fn read(source: &SourceSpec, file: &Path) -> anyhow::Result<Annotatio
     let read = coco::Annotations::read(&bytes).map_err(|error| refused(error.to_string()))?;
     let folder = crate::source::images::open(path, false, crate::scenario::MAX_MEGAPIXELS)
         .map_err(WrongUse::because)?;
-    let name = |file: &PathBuf| {
-        file.file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    };
     Ok(Annotations {
         file: file.to_owned(),
+        numbers: read.numbers(folder.files()),
         read,
-        files: folder.files().iter().map(name).collect(),
+        files: folder.files().to_vec(),
         selection: selection::of_files(folder.files().iter().map(PathBuf::as_path)),
     })
 }
@@ -92,7 +89,7 @@ impl Annotations {
     /// The dataset's number of a frame's image.
     pub(super) fn number(&self, answer: &Answer) -> anyhow::Result<u64> {
         let content = answer.content.and_then(|content| usize::try_from(content).ok());
-        let name = content
+        let image = content
             .and_then(|content| self.files.get(content))
             .ok_or_else(|| {
                 WrongUse(format!(
@@ -103,11 +100,12 @@ impl Annotations {
                     self.files.len()
                 ))
             })?;
-        let number = self.read.images.get(name).copied();
+        let number = content.and_then(|content| self.numbers.get(content).copied().flatten());
         Ok(number.ok_or_else(|| {
             WrongUse(format!(
-                "{}: no image is called {name}; are these the annotations of this folder?",
-                self.file.display()
+                "{}: no image is called {}, or several are; are these the annotations of this folder?",
+                self.file.display(),
+                image.file_name().unwrap_or_default().to_string_lossy()
             ))
         })?)
     }

@@ -361,6 +361,7 @@ fn held(answers: &Answers, data: Option<&Path>, mode: Mode) -> anyhow::Result<He
                 Mode::Still => annotations.still(answers)?,
                 Mode::Stream => annotations.stream(answers)?,
             };
+            notes.extend(annotations.notes()?);
             if matched.left_out > 0 {
                 notes.push(match mode {
                     Mode::Still => format!(
@@ -385,6 +386,15 @@ fn held(answers: &Answers, data: Option<&Path>, mode: Mode) -> anyhow::Result<He
             "the dataset has no class {}: detections of it are not scored",
             unknown.join(", ")
         ));
+    }
+    if !answers.classes.is_empty() && unknown.len() == answers.classes.len() {
+        return Err(WrongUse(format!(
+            "tenant {}: the dataset has none of its detector's classes ({}), so nothing can be scored; name the classes in the \
+             detector's spec as the dataset does",
+            answers.tenant,
+            unknown.join(", ")
+        ))
+        .into());
     }
     if benchmark.frames() == 0 {
         return Err(WrongUse(format!(

@@ -23,6 +23,7 @@ const BESIDE_PLANS: [&[&str]; 2] = [
         "cpus",
         "deadline",
         "frames",
+        "missing",
         "overload",
         "priority",
         "record_detections",

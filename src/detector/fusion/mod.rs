@@ -18,6 +18,7 @@ use crate::engine::network::{self, Port};
 use crate::scenario::Associate;
 use crate::source::context::Sight;
 use crate::source::synchronised::SensorSet;
+use crate::source::wants::Wants;
 use crate::source::{Content, ContentKind, Frame};
 use crate::tensor::{TensorError, TensorSet};
 use associate::{Association, Projected};
@@ -233,8 +234,8 @@ impl Preprocess for BothInputs {
         self.lidar.run(&set.lidar, inputs, carry)
     }
 
-    fn takes_rings(&self) -> bool {
-        self.lidar.takes_rings()
+    fn wants(&self) -> Wants {
+        self.lidar.wants()
     }
 }
 

@@ -11,6 +11,7 @@ use crate::detector::camera::preprocess::CameraPreprocess;
 use crate::detector::fusion::set_of;
 use crate::detector::{Carry, DetectorError, Preprocess};
 use crate::source::context::FrameContext;
+use crate::source::wants::Wants;
 use crate::source::{Content, ContentKind, Frame};
 use crate::tensor::{ElementType, HostTensor, Shape, TensorError, TensorSet};
 
@@ -292,8 +293,8 @@ impl Preprocess for SetInput {
         self.lidar.run(&set.lidar, inputs, carry)
     }
 
-    fn takes_rings(&self) -> bool {
-        self.lidar.takes_rings()
+    fn wants(&self) -> Wants {
+        self.lidar.wants()
     }
 }
 

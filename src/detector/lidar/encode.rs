@@ -122,6 +122,15 @@ impl Encoder {
         }
     }
 
+    /// Whether a network takes the intensity of each point.
+    pub fn takes_intensity(&self) -> bool {
+        match &self.layout {
+            Layout::Planes(_) => true,
+            Layout::PillarsPointsFeatures { features, .. }
+            | Layout::FeaturesPillarsPoints { features, .. } => features.contains(&Feature::Intensity),
+        }
+    }
+
     /// The tensors that [`fill`](Self::fill) writes, in their largest shape.
     pub fn tensors(&self) -> Vec<(String, ElementType, Shape)> {
         let (p, n) = (self.max_rows, self.points);

@@ -4,6 +4,7 @@ use super::columns::{CellColumn, PointColumn};
 use super::encode::{Encoder, dims, on_device, shaped};
 use super::voxelise::Voxeliser;
 use crate::detector::{Carry, DetectorError, Preprocess};
+use crate::source::wants::Wants;
 use crate::source::{Content, ContentKind, Frame, PointCloud};
 use crate::tensor::{ElementType, Shape, TensorError, TensorSet};
 
@@ -60,6 +61,13 @@ impl Preprocess for PillarInput {
             input.fill(&self.voxeliser, inputs)?;
         }
         Ok(tally.kept)
+    }
+
+    fn wants(&self) -> Wants {
+        Wants {
+            intensity: self.encoder.takes_intensity(),
+            ..Wants::default()
+        }
     }
 }
 
@@ -142,8 +150,12 @@ impl Preprocess for PointInput {
         Ok(used as u32)
     }
 
-    fn takes_rings(&self) -> bool {
-        self.columns.contains(&PointColumn::Ring)
+    fn wants(&self) -> Wants {
+        Wants {
+            intensity: self.columns.contains(&PointColumn::Intensity),
+            ring: self.columns.contains(&PointColumn::Ring),
+            zeros: false,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::engine::network::Port;
 use crate::files;
 use crate::npy;
 use crate::scenario::{InputFile, Shapes};
+use crate::tensor::{ElementType, HostTensor};
 use crate::units::Bytes;
 
 /// What no input's file may exceed, as no tensor that the host fills does.
@@ -67,15 +68,62 @@ pub(super) fn shapes(files: &[InputFile], ports: &[Port], given: &Shapes) -> Sha
     shapes
 }
 
+/// What a file holds for an input.
+#[derive(Debug)]
+pub(super) struct Given {
+    /// The network's own type of it.
+    element: ElementType,
+    bytes: Vec<u8>,
+}
+
+impl Given {
+    /// Copies it into a tensor, which the embedded backend keeps in 32 bits where the network has 64, or flags.
+    pub(super) fn put(&self, tensor: &mut HostTensor) -> Result<(), String> {
+        let (element, name) = (tensor.element(), self.element.name());
+        let to = tensor.host_bytes_mut().map_err(|error| error.to_string())?;
+        match (self.element, element) {
+            (ElementType::I64, ElementType::I32) if to.len() * 2 == self.bytes.len() => {
+                let numbers = self.bytes.as_chunks::<8>().0;
+                in_32_bits(to, numbers.iter().map(|at| i64::from_ne_bytes(*at)))
+            }
+            (ElementType::Bool, ElementType::I32) if to.len() == self.bytes.len() * 4 => {
+                in_32_bits(to, self.bytes.iter().map(|flag| i64::from(*flag != 0)))
+            }
+            _ if to.len() == self.bytes.len() => {
+                to.copy_from_slice(&self.bytes);
+                Ok(())
+            }
+            _ => Err(format!(
+                "has {} bytes of {name}, and the input takes {} of {}",
+                self.bytes.len(),
+                to.len(),
+                element.name()
+            )),
+        }
+    }
+}
+
+fn in_32_bits(to: &mut [u8], numbers: impl Iterator<Item = i64>) -> Result<(), String> {
+    for (to, number) in to.chunks_exact_mut(size_of::<i32>()).zip(numbers) {
+        let number = i32::try_from(number)
+            .map_err(|_| format!("has {number}, and the embedded backend keeps whole numbers in 32 bits"))?;
+        to.copy_from_slice(&number.to_ne_bytes());
+    }
+    Ok(())
+}
+
 /// The content of each input, in their order, or everything that is in the way.
-pub(super) fn read(files: &[InputFile], inputs: &[TensorSpec]) -> Result<Vec<Vec<u8>>, Vec<String>> {
+pub(super) fn read(files: &[InputFile], inputs: &[TensorSpec]) -> Result<Vec<Given>, Vec<String>> {
     let mut problems = Vec::new();
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     let assigned = assigned(files, &names, &mut problems);
     let mut contents = Vec::new();
     for (input, file) in inputs.iter().zip(assigned) {
         match file.map(|file| content(&file.file, input)) {
-            Some(Ok(content)) => contents.push(content),
+            Some(Ok(bytes)) => contents.push(Given {
+                element: input.element,
+                bytes,
+            }),
             Some(Err(problem)) => problems.push(problem),
             None => problems.push(format!("`fill` has no file for input `{}`", input.name)),
         }
@@ -132,7 +180,7 @@ fn content(path: &Path, input: &TensorSpec) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::{ElementType, Shape};
+    use crate::tensor::Shape;
 
     fn input(name: &str, dims: &[usize]) -> TensorSpec {
         TensorSpec {
@@ -159,7 +207,9 @@ mod tests {
             [file(None, "raw.bin"), file(None, "array.npy")],
             [file(Some("b"), "array.npy"), file(Some("a"), "raw.bin")],
         ] {
-            assert_eq!(read(&files, &inputs).unwrap(), [vec![7; 8], vec![9; 12]]);
+            let contents = read(&files, &inputs).unwrap();
+            let bytes: Vec<&[u8]> = contents.iter().map(|given| &given.bytes[..]).collect();
+            assert_eq!(bytes, [&[7; 8][..], &[9; 12][..]]);
         }
         let wrong = [
             file(None, "array.npy"),

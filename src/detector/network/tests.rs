@@ -8,6 +8,7 @@ fn port(name: &str, element: &str, shape: &[&str]) -> Port {
         element: element.to_owned(),
         shape: shape.iter().map(|extent| (*extent).to_owned()).collect(),
         is_shaped: true,
+        made_by: None,
     }
 }
 
@@ -32,6 +33,7 @@ fn an_input_without_a_shape_is_no_single_number() {
     let number = port("a", "float", &[]);
     let unknown = Port {
         is_shaped: false,
+        made_by: None,
         ..number.clone()
     };
     assert_eq!(with(&[number], "").unwrap()[0].max_shape.dims().len(), 0);

@@ -122,7 +122,6 @@ fn other_task(seen: &Seen<'_>) -> Option<Proposal> {
         "segment" => "a YOLO for segmentation",
         "pose" => "a YOLO for poses",
         "obb" => "a YOLO for rotated boxes",
-        "classify" => "a YOLO for classification",
         _ => return None,
     };
     let task = seen.task.unwrap_or_default();
@@ -142,6 +141,14 @@ fn yolox(seen: &Seen<'_>) -> Option<Proposal> {
     };
     let strides = strides(&image, rows, 1)?;
     let classes = columns.checked_sub(5).filter(|classes| *classes > 0)?;
+    // Its file says itself that it has a class for each column but four: no objectness.
+    if seen
+        .names
+        .as_ref()
+        .is_some_and(|names| names.len() == columns - 4)
+    {
+        return None;
+    }
     let is_usual = strides == [8, 16, 32];
     let reasons = vec![said(
         output,
@@ -280,8 +287,14 @@ fn anchor_free(seen: &Seen<'_>) -> Option<Proposal> {
     )];
     let head = format!("YoloAnchorFree(output: {:?})", output.name);
     let draft = draft(seen, &image, classes, head);
-    // Turned round, it has the shape of YOLOX with one class fewer, which is what such networks are.
-    let fit = if is_turned { fit - 25 } else { fit };
+    let is_named = seen.names.as_ref().is_some_and(|names| names.len() == classes);
+    let fit = match (is_named, is_turned) {
+        (true, _) => fit.max(90),
+        // Turned round, it has the shape of YOLOX with one class fewer. 80 classes are COCO's, and nobody has 79.
+        (false, true) if classes == 80 => fit,
+        (false, true) => fit - 25,
+        (false, false) => fit,
+    };
     with_head(
         "YOLOv8, YOLOv9, YOLO11",
         fit + seen.likely(classes),
@@ -425,6 +438,26 @@ fn prior_boxes(seen: &Seen<'_>) -> Option<Proposal> {
         draft.assumed.push("The last column is taken for no object, as DETR has it; Deformable DETR and DINO have none and need activation: Sigmoid.");
         return with_head("DETR or a network like it", 85, reasons, &image, draft);
     }
+    if QUERIES.contains(&rows) && (scores.is_called(&["label"]) || boxes.is_called(&["dets"])) {
+        let reasons = vec![said(
+            boxes,
+            format!("{rows} queries, fewer than any grid has cells, and {columns} classes of each"),
+        )];
+        let head = format!(
+            "Queries(scores: {:?}, boxes: {:?}, activation: Sigmoid)",
+            scores.name, boxes.name
+        );
+        let mut draft = draft(seen, &image, columns, head);
+        draft.scaling = Scaling::ImageNet;
+        draft.fit = FitSpec::Stretch;
+        draft.score_threshold = 0.5;
+        draft.iou = 1.0;
+        draft.assumed.push("Classes are in the order of the network's columns: RF-DETR's are COCO's own numbers, 0 to 90, of which 80 have a name.");
+        return with_head("RF-DETR", 85, reasons, &image, draft);
+    }
+    if let Some(strides) = strides(&image, rows, 1) {
+        return cell_corners(seen, &image, (scores, boxes), columns, strides);
+    }
     let classes = columns.checked_sub(1).filter(|classes| *classes > 0)?;
     let reasons = vec![format!(
         "outputs {} and {} are scores of {classes} classes and a background, and corners of the same {rows} boxes",
@@ -446,6 +479,44 @@ fn prior_boxes(seen: &Seen<'_>) -> Option<Proposal> {
         if named { 85 } else { 60 },
         reasons,
         &image,
+        draft,
+    )
+}
+
+/// `[1, N, C]` and `[1, N, 4]`, a row a cell: decoded in the network, as YOLO-NAS and DAMO-YOLO have it.
+fn cell_corners(
+    seen: &Seen<'_>,
+    image: &Image<'_>,
+    (scores, boxes): (&Tensor<'_>, &Tensor<'_>),
+    classes: usize,
+    strides: &[usize],
+) -> Option<Proposal> {
+    let rows = boxes.behind_batch()?.first().copied()?;
+    let reasons = vec![format!(
+        "outputs {} and {} are scores of {classes} classes without a background, and corners in pixels, of a box for each of the \
+         {rows} cells of strides {} at {} × {}",
+        shown(scores),
+        shown(boxes),
+        listed(strides),
+        image.width,
+        image.height
+    )];
+    let head = format!(
+        "Grid(\n        tensors: [{:?}, {:?}], columns: [[Classes], [X1, Y1, X2, Y2]], levels: [(stride: 1, cells: ({rows}, 1))],\n        \
+         point: Origin, offset: Identity(times: Pixels),\n    )",
+        scores.name, boxes.name
+    );
+    let mut draft = draft(seen, image, classes, head);
+    draft.fit = letterbox(Align::TopLeft, 114, Rounding::Nearest);
+    draft.assumed.push("It may be YOLO-NAS, whose images are RGB in 0..1, or DAMO-YOLO, whose are BGR in 0..255 and stretched: set `colour`, `scaling` and `fit` to its own.");
+    draft.assumed.push(
+        "Boxes are taken to be corners in pixels of the input, and scores to have been through the sigmoid.",
+    );
+    with_head(
+        "YOLO-NAS, or DAMO-YOLO",
+        80 + seen.likely(classes),
+        reasons,
+        image,
         draft,
     )
 }
@@ -527,21 +598,46 @@ fn classifier(seen: &Seen<'_>) -> Option<Proposal> {
     let ([classes] | [classes, 1, 1]) = output.behind_batch()?[..] else {
         return None;
     };
-    let reasons = vec![said(output, format!("{classes} values for the whole image"))];
+    let is_of_ultralytics = seen.task == Some("classify");
+    let mut reasons = vec![said(output, format!("{classes} values for the whole image"))];
+    let ends_in_softmax = is_of_ultralytics || output.made_by == Some("Softmax");
+    if ends_in_softmax {
+        reasons.push("its values have been through a softmax in the network".to_owned());
+    }
+    let activation = if ends_in_softmax {
+        ", activation: Identity"
+    } else {
+        ""
+    };
     let mut draft = draft(
         seen,
         &image,
         classes,
-        format!("Classifier(output: {:?})", output.name),
+        format!("Classifier(output: {:?}{activation})", output.name),
     );
-    draft.scaling = Scaling::ImageNet;
+    draft.scaling = if is_of_ultralytics {
+        Scaling::Unit
+    } else {
+        Scaling::ImageNet
+    };
     draft.fit = FitSpec::Stretch;
     draft.score_threshold = 0.0;
     draft.iou = 1.0;
-    draft.assumed.push(
-        "The values are taken for logits; write activation: Identity where the network ends in a softmax.",
-    );
-    with_head("an image classifier", 70, reasons, &image, draft)
+    if is_of_ultralytics {
+        draft.assumed.push("Ultralytics cuts the middle square out of an image before it; here images are stretched to the input.");
+    } else if !ends_in_softmax {
+        draft.assumed.push(
+            "The values are taken for logits; write activation: Identity where the network ends in a softmax.",
+        );
+    }
+    let (family, fit) = match is_of_ultralytics {
+        true => {
+            reasons.push("its exporter wrote `task: classify` into the file".to_owned());
+            ("a YOLO for classification", 100)
+        }
+        false => ("an image classifier", 70),
+    };
+    with_head(family, fit, reasons, &image, draft)
 }
 
 /// `[1, K, h, w]`: something for each pixel.

@@ -10,6 +10,8 @@ pub(super) struct Tensor<'a> {
     pub(super) name: &'a str,
     pub(super) element: &'a str,
     pub(super) dims: Vec<Option<usize>>,
+    /// The operator of the node that makes it.
+    pub(super) made_by: Option<&'a str>,
 }
 
 /// The input that takes an image.
@@ -78,6 +80,7 @@ fn tensor(port: &Port) -> Tensor<'_> {
         name: &port.name,
         element: &port.element,
         dims: port.shape.iter().map(|extent| extent.parse().ok()).collect(),
+        made_by: port.made_by.as_deref(),
     }
 }
 

@@ -19,6 +19,7 @@ fn port(text: &str) -> Port {
         element: element.to_owned(),
         shape: shape.split(',').map(str::to_owned).collect(),
         is_shaped: true,
+        made_by: None,
     }
 }
 
@@ -247,6 +248,52 @@ fn detr_has_a_column_for_no_object_and_a_classifier_values_alone() {
     assert_eq!(camera(&detr).classes, ClassNames::MadeUp(91));
     let resnet = network(&["data:float:1,3,224,224"], &["logits:float:1,1000"]);
     assert_eq!(looks(&resnet), ("an image classifier", Some("Classifier")));
+}
+
+#[test]
+fn what_the_file_says_of_itself_goes_before_shapes() {
+    let mut turned = of_image(&["output0:float:1,8400,84"]);
+    assert_eq!(looks(&turned).1, Some("YoloAnchorFree"), "80 classes are COCO's");
+    let names: Vec<String> = (0..10).map(|n| format!("{n}: 'c{n}'")).collect();
+    turned = of_image(&["output0:float:1,8400,14"]);
+    turned
+        .metadata
+        .insert("names".to_owned(), format!("{{{}}}", names.join(", ")));
+    turned.metadata.insert("task".to_owned(), "detect".to_owned());
+    assert_eq!(looks(&turned).1, Some("YoloAnchorFree"));
+    let mut classes = network(&["images:float:1,3,224,224"], &["output0:float:1,10"]);
+    classes.metadata.clone_from(&turned.metadata);
+    classes.metadata.insert("task".to_owned(), "classify".to_owned());
+    let draft = camera(&classes);
+    assert!(draft.head.contains("activation: Identity"), "{}", draft.head);
+    assert!(matches!(draft.classes, ClassNames::OfTheFile(_)));
+}
+
+#[test]
+fn a_classifier_that_ends_in_a_softmax_has_no_second_one() {
+    let mut net = network(&["x:float:1,3,224,224"], &["y:float:1,1000"]);
+    assert!(!camera(&net).head.contains("Identity"));
+    net.outputs[0].made_by = Some("Softmax".to_owned());
+    assert!(camera(&net).head.contains("activation: Identity"));
+}
+
+#[test]
+fn rf_detr_has_queries_and_no_background() {
+    let net = network(
+        &["input:float:1,3,560,560"],
+        &["dets:float:1,300,4", "labels:float:1,300,91"],
+    );
+    assert_eq!(looks(&net), ("RF-DETR", Some("Queries")));
+    assert!(camera(&net).head.contains("Sigmoid"));
+}
+
+#[test]
+fn yolo_nas_has_a_class_for_each_column_and_corners_in_pixels() {
+    let nas = of_image(&["boxes:float:1,8400,4", "scores:float:1,8400,80"]);
+    assert_eq!(looks(&nas), ("YOLO-NAS, or DAMO-YOLO", Some("Grid")));
+    let draft = camera(&nas);
+    assert!(draft.head.contains("[X1, Y1, X2, Y2]"), "{}", draft.head);
+    assert_eq!(draft.classes, ClassNames::Coco80);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The point cloud files of PCL: a header of lines, then points as text or binary.
 //!
 //! Format: <https://pointclouds.org/documentation/tutorials/pcd_file_format.html>. Fields are found by name:
-//! `x`, `y`, `z`, and `intensity` (or `i`), which is 0 where there is none, and `ring` where it is wanted.
+//! `x`, `y`, `z`, an intensity, which is 0 where there is none, and the laser where it is wanted: [`point_fields`].
+
+use crate::record::point_fields;
 
 /// What is wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +62,8 @@ enum Data {
 }
 
 struct Header {
+    /// The line FIELDS.
+    names: String,
     /// x, y, z, and intensity if there is one.
     fields: [Option<Field>; 4],
     ring: Option<Field>,
@@ -72,13 +76,26 @@ struct Header {
     len: usize,
 }
 
+/// What the points of a file have beside places.
+pub(super) struct Fields {
+    pub(super) has_intensity: bool,
+    pub(super) has_ring: bool,
+    /// Their names, in words.
+    pub(super) words: String,
+}
+
+/// What the points of a file have, of which at least the header is there.
+pub(super) fn fields(bytes: &[u8]) -> Result<Fields, PcdError> {
+    Header::parse(bytes).map(|header| header.words())
+}
+
 /// Appends the points of a file, which may have so many, and if they are wanted and there, their rings.
 pub(super) fn parse(
     bytes: &[u8],
     points: &mut Vec<[f32; 4]>,
     rings: Option<&mut Vec<f32>>,
     most: usize,
-) -> Result<(), PcdError> {
+) -> Result<Fields, PcdError> {
     let header = Header::parse(bytes)?;
     let rings = rings.zip(header.ring);
     if header.points > most {
@@ -87,9 +104,10 @@ pub(super) fn parse(
     }
     let body = &bytes[header.len..];
     match header.data {
-        Data::Ascii => header.ascii(body, points, rings),
-        Data::Binary => header.binary(body, points, rings),
+        Data::Ascii => header.ascii(body, points, rings)?,
+        Data::Binary => header.binary(body, points, rings)?,
     }
+    Ok(header.words())
 }
 
 impl Header {
@@ -142,6 +160,7 @@ impl Header {
             .and_then(|(w, h): (usize, usize)| w.checked_mul(h));
         let points = total.or(area).ok_or(PcdError::NoPoints)?;
         let mut header = Header {
+            names: names.to_owned(),
             fields: [None; 4],
             ring: None,
             stride: 0,
@@ -157,7 +176,15 @@ impl Header {
     fn find_fields(&mut self, names: &str, sizes: &str, kinds: &str, counts: &str) -> Result<(), PcdError> {
         let (mut sizes, mut kinds) = (sizes.split_whitespace(), kinds.split_whitespace());
         let mut counts = counts.split_whitespace();
-        for name in names.split_whitespace() {
+        let find = |names_of: &[&str]| point_fields::find(names.split_whitespace(), names_of);
+        let places = [
+            find(&["x"]),
+            find(&["y"]),
+            find(&["z"]),
+            find(point_fields::INTENSITY),
+        ];
+        let ring = find(point_fields::RING);
+        for (number, name) in names.split_whitespace().enumerate() {
             let (size, kind) = (sizes.next().and_then(|s| s.parse().ok()), kinds.next());
             let count: usize = match counts.next() {
                 None => 1,
@@ -180,19 +207,11 @@ impl Header {
                 size,
                 kind,
             };
-            let place = match name {
-                "x" => Some(0),
-                "y" => Some(1),
-                "z" => Some(2),
-                "intensity" | "i" => Some(3),
-                "ring" => {
-                    self.ring = Some(field);
-                    None
-                }
-                _ => None,
-            };
-            if let Some(place) = place {
+            if let Some(place) = places.iter().position(|place| *place == Some(number)) {
                 self.fields[place] = Some(field);
+            }
+            if ring == Some(number) {
+                self.ring = Some(field);
             }
             let wide = count
                 .checked_mul(size)
@@ -206,6 +225,17 @@ impl Header {
                 names: names.to_owned(),
             }),
             None => Ok(()),
+        }
+    }
+
+    fn words(&self) -> Fields {
+        Fields {
+            has_intensity: self.fields[3].is_some(),
+            has_ring: self.ring.is_some(),
+            words: format!(
+                "its FIELDS are {}",
+                self.names.split_whitespace().collect::<Vec<_>>().join(", ")
+            ),
         }
     }
 
@@ -313,7 +343,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Result<Vec<[f32; 4]>, PcdError> {
         let mut points = Vec::new();
-        parse(bytes, &mut points, None, 1000).map(|()| points)
+        parse(bytes, &mut points, None, 1000).map(|_| points)
     }
 
     fn with_header(

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jetlag_bags::cdr::Decoder;
 use jetlag_bags::message::{CompressedImage, Header, Image as ImageMessage, PointCloud as CloudMessage};
-use jetlag_bags::points::PointLayout;
+use jetlag_bags::points::{self, PointLayout};
 use jetlag_bags::{Bag, BagError, By, Entry, Points, Reader, Select, Time, Want, pixels};
 
 pub(super) use places::Places;
@@ -20,6 +20,7 @@ use crate::source::context::{Contexts, FrameContext};
 use crate::source::images::decode_image_of;
 use crate::source::stored::{About, Store, Stored, Unpack};
 use crate::source::timeline::{FrameTime, Timeline};
+use crate::source::wants::{Lack, Wants};
 use crate::source::{Content, ContentKind, Image, SourceError, selection};
 use crate::units::Nanos;
 
@@ -38,6 +39,15 @@ impl Kind {
         ("sensor_msgs/msg/PointCloud2", Kind::Points),
     ];
 
+    /// Also of ROS 1, whose messages are not read, but told of.
+    fn of_any(name: &str) -> Option<Kind> {
+        let (package, kind) = name.split_once('/')?;
+        match kind.contains('/') {
+            true => Kind::of(name),
+            false => Kind::of(&format!("{package}/msg/{kind}")),
+        }
+    }
+
     fn of(name: &str) -> Option<Kind> {
         Kind::ALL
             .iter()
@@ -49,13 +59,14 @@ impl Kind {
 /// The topics of a bag that frames are made of: their names, what they have, how many.
 pub(super) fn topics(bag: &Bag) -> Vec<FrameTopic> {
     let frames = bag.topics().iter().filter_map(|topic| {
-        let content = match Kind::of(topic.kind())? {
+        let content = match Kind::of_any(topic.kind())? {
             Kind::Image | Kind::Compressed => ContentKind::Image,
             Kind::Points => ContentKind::Points,
         };
         Some(FrameTopic {
             name: topic.name().to_owned(),
             content,
+            serialization: topic.serialization().to_owned(),
             messages: topic.entries().len(),
         })
     });
@@ -71,6 +82,22 @@ enum NoFrames {
         topic: String,
         kind: String,
         there: Vec<String>,
+    },
+    #[error(
+        "{path}: the messages of `{topic}` are of ROS 1 (`{serialization}`): convert the bag to ROS 2, as `rosbags-convert` does"
+    )]
+    Ros1 {
+        path: PathBuf,
+        topic: String,
+        serialization: String,
+    },
+    #[error(
+        "{path}: the messages of `{topic}` are serialised as `{serialization}`, and frames are made of those of ROS 2 (`cdr`): record or convert it so"
+    )]
+    Serialization {
+        path: PathBuf,
+        topic: String,
+        serialization: String,
     },
     #[error("{path}: `{topic}` has no message between `from` and `to`; the bag lasts {lasts}")]
     Nothing {
@@ -98,6 +125,25 @@ fn others(there: &[String]) -> String {
 /// The messages of one topic.
 pub(super) fn source(bag: &Bag, places: &Places, spec: &BagSpec) -> Result<Stored, SourceError> {
     let topic = bag.topic(&spec.topic).map_err(recording)?;
+    let serialization = topic.serialization().to_owned();
+    let (path, name) = (spec.path.clone(), spec.topic.clone());
+    match serialization.as_str() {
+        "" | "cdr" => {}
+        "ros1" | "ros1msg" => {
+            return Err(recording(NoFrames::Ros1 {
+                path,
+                topic: name,
+                serialization,
+            }));
+        }
+        _ => {
+            return Err(recording(NoFrames::Serialization {
+                path,
+                topic: name,
+                serialization,
+            }));
+        }
+    }
     let Some(kind) = Kind::of(topic.kind()) else {
         let there = bag
             .topics()
@@ -129,10 +175,11 @@ pub(super) fn source(bag: &Bag, places: &Places, spec: &BagSpec) -> Result<Store
             ..of_messages(&spec.topic, &entries)
         }),
     };
-    let messages = Messages {
+    let mut messages = Messages {
         entries: entries.into(),
         reader: bag.reader(),
     };
+    let first = first_fields(&mut messages, kind);
     let unpack = Unpacked {
         kind,
         path: spec.path.clone(),
@@ -140,7 +187,8 @@ pub(super) fn source(bag: &Bag, places: &Places, spec: &BagSpec) -> Result<Store
         most_pixels: most_pixels(&spec.common),
         most_points: spec.common.max_points,
         points: Points::default(),
-        with_rings: false,
+        wants: Wants::default(),
+        first,
         is_told: false,
     };
     Stored::open(
@@ -150,6 +198,15 @@ pub(super) fn source(bag: &Bag, places: &Places, spec: &BagSpec) -> Result<Store
         spec.common.repeat,
         spec.common.reading,
     )
+}
+
+/// What the points of the first message have.
+fn first_fields(messages: &mut Messages, kind: Kind) -> Option<Fields> {
+    let first = messages.entries.first().filter(|_| kind == Kind::Points)?;
+    let mut message = Vec::new();
+    // One that cannot be read fails when it is its turn.
+    messages.reader.read(first, &mut message).ok()?;
+    Fields::of(&message)
 }
 
 /// Messages, by the times at which they were logged.
@@ -309,7 +366,9 @@ struct Unpacked {
     most_pixels: u64,
     most_points: u32,
     points: Points,
-    with_rings: bool,
+    wants: Wants,
+    /// What the points of the first message have, where it could be read.
+    first: Option<Fields>,
     /// Whether it was said that a sweep is empty.
     is_told: bool,
 }
@@ -326,10 +385,38 @@ impl Unpack for Unpacked {
         })
     }
 
-    fn want_rings(&mut self) -> bool {
-        self.with_rings = true;
-        self.kind == Kind::Points
+    fn want(&mut self, wants: Wants) -> Option<Lack> {
+        self.wants = wants;
+        self.first.as_ref().and_then(|first| first.lack(wants))
     }
+}
+
+/// What a cloud has beside places.
+struct Fields {
+    has_intensity: bool,
+    has_ring: bool,
+    /// Their names, in words.
+    words: String,
+}
+
+impl Fields {
+    fn of(message: &[u8]) -> Option<Fields> {
+        let cloud = CloudMessage::decode(message).ok()?;
+        let layout = PointLayout::of(&cloud).ok()?;
+        Some(Fields {
+            has_intensity: layout.has_intensity(),
+            has_ring: layout.has_ring(),
+            words: fields_of(&cloud),
+        })
+    }
+
+    fn lack(&self, wants: Wants) -> Option<Lack> {
+        wants.lack(self.has_intensity, self.has_ring, || self.words.clone())
+    }
+}
+
+fn fields_of(cloud: &CloudMessage<'_>) -> String {
+    format!("the fields of its points are {}", points::names(cloud))
 }
 
 impl Unpacked {
@@ -369,10 +456,13 @@ impl Unpacked {
             ));
         }
         let layout = PointLayout::of(&message).map_err(|error| error.to_string())?;
+        self.wants
+            .check(layout.has_intensity(), layout.has_ring(), || fields_of(&message))
+            .map_err(|lack| format!("its detector takes {lack}; `missing: Zero` gives it zeros"))?;
         // The frame's own buffer is filled, and no other.
         std::mem::swap(&mut self.points.xyzi, &mut cloud.points);
         let want = Want {
-            ring: self.with_rings,
+            ring: self.wants.ring,
             time: false, // Of a single sweep: networks are given the time between sweeps.
         };
         self.points.read(&message, &layout, want);

@@ -14,9 +14,10 @@ use crate::scenario::{NuScenesSpec, PointFormat};
 use crate::source::context::{Contexts, FrameContext, Placed, Projection};
 use crate::source::folder::{FileKind, Files};
 use crate::source::images::ImageFile;
-use crate::source::points::PointFile;
+use crate::source::points::{PointFile, PointsError};
 use crate::source::stored::{About, Store, Stored, Unpack};
 use crate::source::timeline::{FrameTime, Timeline};
+use crate::source::wants::{Lack, Wants};
 use crate::source::{Content, ContentKind, PointCloud, SourceError, selection};
 
 /// The selected frames of one channel.
@@ -217,6 +218,13 @@ impl Unpack for Sweeps {
             let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
             let (bytes, after) = after.split_at(length.min(after.len()));
             rest = after;
+            if bytes.is_empty() {
+                outcome = Err(SourceError::BadFile {
+                    path: sweep.capture.file.clone(),
+                    problem: PointsError::Empty.to_string(),
+                });
+                break;
+            }
             outcome = self
                 .cloud
                 .append(bytes, &sweep.place, MIN_DISTANCE)
@@ -235,9 +243,9 @@ impl Unpack for Sweeps {
         outcome
     }
 
-    fn want_rings(&mut self) -> bool {
-        self.with_rings = true;
-        true
+    fn want(&mut self, wants: Wants) -> Option<Lack> {
+        self.with_rings = wants.ring;
+        None
     }
 }
 

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::context::{Contexts, Sight};
 use super::sensor::Sensor;
 use super::timeline::{FrameTime, Sets, Timeline};
+use super::wants::{Lack, Wants};
 use super::{Content, ContentKind, Frame, Recorded, Source, SourceError, SourceInfo, Waits, position_after};
 pub use matcher::Rules;
 
@@ -433,8 +434,8 @@ impl Source for Synchronised {
         Waits::of_all(sensors.map(|sensor| sensor.source.take_waits()))
     }
 
-    fn want_rings(&mut self) -> bool {
-        self.lidar.source.want_rings()
+    fn want(&mut self, wants: Wants) -> Option<Lack> {
+        self.lidar.source.want(wants)
     }
 
     fn timeline(&self) -> Option<&Timeline> {

@@ -7,6 +7,7 @@ use super::{IMAGE_SIZE, World};
 use crate::scenario::Sensor;
 use crate::source::context::{Contexts, FrameContext, Placed, Pose, Projection};
 use crate::source::timeline::Timeline;
+use crate::source::wants::{Lack, Wants};
 use crate::source::{
     Content, ContentKind, Frame, Image, PointCloud, Recorded, Source, SourceError, SourceInfo, position_after,
 };
@@ -124,6 +125,15 @@ impl Source for SyntheticSource {
     fn rewind(&mut self) -> Result<(), SourceError> {
         self.next = 0;
         Ok(())
+    }
+
+    fn want(&mut self, wants: Wants) -> Option<Lack> {
+        match self.sensor {
+            Sensor::Camera => None,
+            Sensor::Lidar => wants.lack(true, false, || {
+                "synthetic sweeps have x, y, z and intensity".to_owned()
+            }),
+        }
     }
 
     fn timeline(&self) -> Option<&Timeline> {

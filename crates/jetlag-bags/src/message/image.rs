@@ -18,6 +18,14 @@ pub enum Encoding<'a> {
     Mono8,
     /// `mono16`
     Mono16,
+    /// `rgb16`
+    Rgb16,
+    /// `bgr16`
+    Bgr16,
+    /// `rgba16`
+    Rgba16,
+    /// `bgra16`
+    Bgra16,
     /// `bayer_rggb8`: the first row begins red, green.
     BayerRggb8,
     /// `bayer_bggr8`: the first row begins blue, green.
@@ -30,30 +38,45 @@ pub enum Encoding<'a> {
     Uyvy,
     /// `yuv422_yuy2` or `yuyv`: two pixels as Y U Y V.
     Yuyv,
+    /// `nv12`: a plane of brightness, then one of colours of half the rows, U V for two by two pixels.
+    Nv12,
+    /// `nv21`: the same with V U.
+    Nv21,
     /// Any other, by its name.
     Other(&'a str),
 }
 
 impl<'a> Encoding<'a> {
     /// All that are known, with the name by which they are written.
-    pub const KNOWN: [(&'static str, Encoding<'static>); 12] = [
+    pub const KNOWN: [(&'static str, Encoding<'static>); 18] = [
         ("rgb8", Encoding::Rgb8),
         ("bgr8", Encoding::Bgr8),
         ("rgba8", Encoding::Rgba8),
         ("bgra8", Encoding::Bgra8),
         ("mono8", Encoding::Mono8),
         ("mono16", Encoding::Mono16),
+        ("rgb16", Encoding::Rgb16),
+        ("bgr16", Encoding::Bgr16),
+        ("rgba16", Encoding::Rgba16),
+        ("bgra16", Encoding::Bgra16),
         ("bayer_rggb8", Encoding::BayerRggb8),
         ("bayer_bggr8", Encoding::BayerBggr8),
         ("bayer_gbrg8", Encoding::BayerGbrg8),
         ("bayer_grbg8", Encoding::BayerGrbg8),
         ("yuv422", Encoding::Uyvy),
         ("yuv422_yuy2", Encoding::Yuyv),
+        ("nv12", Encoding::Nv12),
+        ("nv21", Encoding::Nv21),
     ];
 
-    /// Of a name in a message.
+    /// Of a name in a message. `cv_bridge` passes OpenCV's own names through, whose channels are blue, green, red.
     pub fn of(name: &'a str) -> Encoding<'a> {
         match name {
+            "8UC1" => Encoding::Mono8,
+            "8UC3" => Encoding::Bgr8,
+            "8UC4" => Encoding::Bgra8,
+            "NV12" => Encoding::Nv12,
+            "NV21" => Encoding::Nv21,
             "uyvy" => Encoding::Uyvy,
             "yuyv" => Encoding::Yuyv,
             _ => {
@@ -83,9 +106,20 @@ impl<'a> Encoding<'a> {
             Encoding::Rgb8 | Encoding::Bgr8 => 3 * width,
             Encoding::Rgba8 | Encoding::Bgra8 => 4 * width,
             Encoding::Mono16 | Encoding::Uyvy | Encoding::Yuyv => 2 * width,
+            Encoding::Rgb16 | Encoding::Bgr16 => 6 * width,
+            Encoding::Rgba16 | Encoding::Bgra16 => 8 * width,
             Encoding::Other(_) => return None,
             _ => width,
         })
+    }
+
+    /// Rows of bytes that an image of so many rows of pixels has.
+    pub fn stored_rows(self, height: u32) -> u64 {
+        let height = u64::from(height);
+        match self {
+            Encoding::Nv12 | Encoding::Nv21 => height + height.div_ceil(2),
+            _ => height,
+        }
     }
 }
 
@@ -148,9 +182,9 @@ impl<'a> Image<'a> {
             });
         }
         // The last row may lack its padding.
-        let wanted = match height {
-            0 => 0,
-            _ => (u64::from(step) * u64::from(height - 1)).saturating_add(row),
+        let wanted = match self.encoding.stored_rows(height).checked_sub(1) {
+            None => 0,
+            Some(before) => u64::from(step).saturating_mul(before).saturating_add(row),
         };
         match wanted > self.data.len() as u64 {
             true => Err(MessageError::ShortImage {

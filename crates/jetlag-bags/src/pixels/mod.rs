@@ -3,6 +3,9 @@
 //! | encoding | becomes |
 //! |---|---|
 //! | `rgb8`, `bgr8`, `rgba8`, `bgra8` | its colours; transparency is left out |
+//! | `8UC1`, `8UC3`, `8UC4` | as `mono8`, `bgr8`, `bgra8`: the names of OpenCV, which `cv_bridge` passes through |
+//! | `rgb16`, `bgr16`, `rgba16`, `bgra16` | the high byte of each colour |
+//! | `nv12`, `nv21` | as `yuv422`, with one colour for two by two pixels, which is not interpolated |
 //! | `mono8`, `mono16` | grey; of 16 bits the high byte, in the byte order of the message |
 //! | `bayer_rggb8`, `bayer_bggr8`, `bayer_gbrg8`, `bayer_grbg8` | bilinear: each missing colour is the mean of its two or four nearest samples, mirrored at the border |
 //! | `yuv422` (`uyvy`), `yuv422_yuy2` (`yuyv`) | BT.601 in the range of video (16 to 235), as OpenCV does it |
@@ -115,6 +118,7 @@ pub fn to_rgb(image: &Image<'_>, rgb: &mut Vec<u8>) -> Result<(), PixelError> {
     };
     // At most three times the data, whose rows have at least a byte for each pixel.
     crate::positioned::resize_for_overwriting(rgb, rows.width * rows.height * 3);
+    let is_big_endian = image.is_big_endian;
     match image.encoding {
         Encoding::Rgb8 => each_row(&rows, rgb, |row, out| out.copy_from_slice(row)),
         Encoding::Bgr8 => each_pixel::<3>(&rows, rgb, |[b, g, r]| [r, g, b]),
@@ -123,6 +127,25 @@ pub fn to_rgb(image: &Image<'_>, rgb: &mut Vec<u8>) -> Result<(), PixelError> {
         Encoding::Mono8 => each_pixel::<1>(&rows, rgb, |[grey]| [grey; 3]),
         Encoding::Mono16 if image.is_big_endian => each_pixel::<2>(&rows, rgb, |[high, _]| [high; 3]),
         Encoding::Mono16 => each_pixel::<2>(&rows, rgb, |[_, high]| [high; 3]),
+        Encoding::Rgb16 => each_pixel::<6>(&rows, rgb, |pixel| high_bytes(&pixel, [0, 1, 2], is_big_endian)),
+        Encoding::Bgr16 => each_pixel::<6>(&rows, rgb, |pixel| high_bytes(&pixel, [2, 1, 0], is_big_endian)),
+        Encoding::Rgba16 => each_pixel::<8>(&rows, rgb, |pixel| high_bytes(&pixel, [0, 1, 2], is_big_endian)),
+        Encoding::Bgra16 => each_pixel::<8>(&rows, rgb, |pixel| high_bytes(&pixel, [2, 1, 0], is_big_endian)),
+        Encoding::Nv12 | Encoding::Nv21 => {
+            if !rows.width.is_multiple_of(2) || !rows.height.is_multiple_of(2) {
+                return Err(size("squares of two by two"));
+            }
+            let is_u_first = image.encoding == Encoding::Nv12;
+            for (y, out) in rgb.chunks_exact_mut(rows.width * 3).enumerate() {
+                let colours = (rows.height + y / 2) * rows.step;
+                let Some(colours) = rows.data.get(colours..colours + rows.width) else {
+                    return Err(PixelError::Short {
+                        found: image.data.len(),
+                    });
+                };
+                yuv::planes(rows.row(y), colours, is_u_first, out);
+            }
+        }
         Encoding::BayerRggb8 | Encoding::BayerBggr8 | Encoding::BayerGbrg8 | Encoding::BayerGrbg8 => {
             if rows.width < 2 || rows.height < 2 {
                 return Err(size("squares of two by two"));
@@ -145,6 +168,11 @@ pub fn to_rgb(image: &Image<'_>, rgb: &mut Vec<u8>) -> Result<(), PixelError> {
         Encoding::Other(_) => {}
     }
     Ok(())
+}
+
+/// Of numbers of 16 bits in these places.
+fn high_bytes(pixel: &[u8], places: [usize; 3], is_big_endian: bool) -> [u8; 3] {
+    places.map(|place| pixel[place * 2 + usize::from(!is_big_endian)])
 }
 
 fn each_row(rows: &Rows<'_>, rgb: &mut [u8], convert: impl Fn(&[u8], &mut [u8])) {

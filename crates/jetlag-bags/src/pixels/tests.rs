@@ -120,6 +120,33 @@ fn greys_black_white_and_colours_of_video_come_out_as_opencv_has_them() {
 }
 
 #[test]
+fn what_cameras_of_jetsons_publish_comes_out_as_its_packed_kind() {
+    // Two by two pixels of one colour each, rows padded to 6 bytes.
+    let (y, u, v) = ([81, 145, 41, 235], [90, 240], [240, 110]);
+    let rows = |[a, b]: [u8; 2]| {
+        [
+            [y[0], y[1], y[2], y[3], 7, 7],
+            [y[3], y[2], y[1], y[0], 7, 7],
+            [a, b, a, b, 7, 7],
+        ]
+        .concat()
+    };
+    let nv12 = rgb(&image("nv12", 4, 2, 6, &rows([u[0], v[0]])));
+    assert_eq!(nv12, rgb(&image("nv21", 4, 2, 6, &rows([v[0], u[0]]))));
+    let packed = [
+        [u[0], y[0], v[0], y[1], u[0], y[2], v[0], y[3]],
+        [u[0], y[3], v[0], y[2], u[0], y[1], v[0], y[0]],
+    ];
+    assert_eq!(nv12, rgb(&image("yuv422", 4, 2, 8, &packed.concat())));
+    assert_eq!(rgb(&image("8UC3", 1, 1, 3, &[1, 2, 3])), [3, 2, 1]);
+    assert_eq!(rgb(&image("8UC1", 1, 1, 1, &[9])), [9, 9, 9]);
+    assert_eq!(
+        rgb(&image("bgra16", 1, 1, 8, &[0, 1, 0, 2, 0, 3, 0, 4])),
+        [3, 2, 1]
+    );
+}
+
+#[test]
 fn what_cannot_be_converted_is_a_sentence() {
     let refused = |image: Image<'_>| to_rgb(&image, &mut Vec::new()).unwrap_err().to_string();
     let text = refused(image("32FC1", 1, 1, 4, &[0; 4]));

@@ -17,16 +17,32 @@ pub(super) fn row(row: &[u8], is_luma_first: bool, out: &mut [u8]) {
             true => *pair,
             false => [pair[1], pair[0], pair[3], pair[2]],
         };
-        let (u, v) = (i32::from(u) - 128, i32::from(v) - 128);
-        let half = 1 << (BITS - 1);
-        let (red, green, blue) = (
-            half + RED_V * v,
-            half + GREEN_V * v + GREEN_U * u,
-            half + BLUE_U * u,
-        );
-        for (y, out) in [y0, y1].into_iter().zip(out.as_chunks_mut::<3>().0) {
-            let y = (i32::from(y) - 16).max(0) * Y;
-            *out = [red, green, blue].map(|colour| ((y + colour) >> BITS).clamp(0, 255) as u8);
-        }
+        pair_of([y0, y1], u, v, out);
+    }
+}
+
+/// A row whose brightness and colours lie apart, U V or V U for each pair.
+pub(super) fn planes(luma: &[u8], colours: &[u8], is_u_first: bool, out: &mut [u8]) {
+    let pairs = luma.as_chunks::<2>().0.iter().zip(colours.as_chunks::<2>().0);
+    for ((luma, colour), out) in pairs.zip(out.as_chunks_mut::<6>().0) {
+        let [u, v] = match is_u_first {
+            true => *colour,
+            false => [colour[1], colour[0]],
+        };
+        pair_of(*luma, u, v, out);
+    }
+}
+
+fn pair_of(luma: [u8; 2], u: u8, v: u8, out: &mut [u8; 6]) {
+    let (u, v) = (i32::from(u) - 128, i32::from(v) - 128);
+    let half = 1 << (BITS - 1);
+    let (red, green, blue) = (
+        half + RED_V * v,
+        half + GREEN_V * v + GREEN_U * u,
+        half + BLUE_U * u,
+    );
+    for (y, out) in luma.into_iter().zip(out.as_chunks_mut::<3>().0) {
+        let y = (i32::from(y) - 16).max(0) * Y;
+        *out = [red, green, blue].map(|colour| ((y + colour) >> BITS).clamp(0, 255) as u8);
     }
 }

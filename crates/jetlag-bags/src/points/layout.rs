@@ -1,5 +1,7 @@
 //! Where the wanted numbers are within a point.
 
+use jetlag_record::point_fields;
+
 use crate::message::{Field, Number, PointCloud};
 
 /// A number of a point: where it begins, and what it is.
@@ -72,11 +74,6 @@ pub enum LayoutError {
     },
 }
 
-/// Names of the fields, most wanted first.
-const INTENSITY: [&str; 3] = ["intensity", "i", "reflectivity"];
-const RING: [&str; 1] = ["ring"];
-const TIME: [&str; 5] = ["t", "time", "timestamp", "time_stamp", "offset_time"];
-
 impl PointLayout {
     /// Of a cloud.
     ///
@@ -94,11 +91,9 @@ impl PointLayout {
             }
         }
         let place = |names: &[&str]| -> Result<Option<Place>, LayoutError> {
-            let named = |name: &&str| {
-                let mut fields = cloud.fields;
-                fields.find(|field| field.name == *name)
-            };
-            let field = names.iter().find_map(named);
+            let found = point_fields::find(cloud.fields.map(|field| field.name), names);
+            let mut fields = cloud.fields;
+            let field = found.and_then(|place| fields.nth(place));
             field.map(|field| check(&field, cloud.point_step)).transpose()
         };
         let coordinate = |name: &'static str| {
@@ -109,10 +104,15 @@ impl PointLayout {
         };
         Ok(PointLayout {
             xyz: [coordinate("x")?, coordinate("y")?, coordinate("z")?],
-            intensity: place(&INTENSITY)?,
-            ring: place(&RING)?,
-            time: place(&TIME)?,
+            intensity: place(point_fields::INTENSITY)?,
+            ring: place(point_fields::RING)?,
+            time: place(point_fields::TIME)?,
         })
+    }
+
+    /// Whether the points say how strong their returns were.
+    pub fn has_intensity(&self) -> bool {
+        self.intensity.is_some()
     }
 
     /// Whether the points say which laser measured them.
@@ -158,7 +158,8 @@ fn check(field: &Field<'_>, point_step: u32) -> Result<Place, LayoutError> {
     })
 }
 
-fn names(cloud: &PointCloud<'_>) -> String {
+/// The names of a cloud's fields, in words.
+pub fn names(cloud: &PointCloud<'_>) -> String {
     const SHOWN: usize = 32;
     let names: Vec<&str> = cloud.fields.take(SHOWN).map(|field| field.name).collect();
     match names.is_empty() {

@@ -3,9 +3,11 @@
 //! | of a point | fields, the first that there is | else |
 //! |---|---|---|
 //! | x, y, z | `x`, `y`, `z`, in metres | an error that names the fields there |
-//! | intensity | `intensity`, `i`, `reflectivity`, as the driver scales it | 0 |
-//! | ring | `ring`, rounded to the nearest number of 16 bits | none |
-//! | time | `t`, `time`, `timestamp`, `time_stamp`, `offset_time` | none |
+//! | intensity | as the driver scales it | 0, and the layout says that there is none |
+//! | ring | rounded to the nearest number of 16 bits | none |
+//! | time | see below | none |
+//!
+//! What these are called stands in `jetlag_record::point_fields`; letter case does not matter.
 //!
 //! Times become seconds after the header's stamp. Makers mean different things by them, and the type tells which: integers are
 //! nanoseconds after the stamp (`t` of Ouster, `offset_time` of Livox, `time_stamp` of Autoware), floats are seconds (`time` of Velodyne).
@@ -15,7 +17,7 @@
 mod layout;
 mod read;
 
-pub use layout::{LayoutError, PointLayout};
+pub use layout::{LayoutError, PointLayout, names};
 
 use crate::message::{MessageError, PointCloud};
 

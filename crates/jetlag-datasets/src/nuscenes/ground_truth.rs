@@ -314,8 +314,14 @@ fn annotations(path: &Path, tables: &Tables, loose: &mut Loose) -> Result<Vec<An
             },
             size: row.size.needed("size")?.0,
             visibility,
-            lidar_points: row.num_lidar_pts.optional("num_lidar_pts")?.map(|count| count.0),
-            radar_points: row.num_radar_pts.optional("num_radar_pts")?.map(|count| count.0),
+            lidar_points: row
+                .num_lidar_pts
+                .optional("num_lidar_pts")?
+                .and_then(|count| count.0),
+            radar_points: row
+                .num_radar_pts
+                .optional("num_radar_pts")?
+                .and_then(|count| count.0),
             velocity: None,
         });
         links.push([row.prev.optional("prev")?, row.next.optional("next")?].map(|link| link?.0));

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::field::Field;
 use super::token::Token;
-use super::values::{Count, Intrinsic, Link, Metres, Rotation, Size, Stamp};
+use super::values::{Count, Counted, Intrinsic, Link, Metres, Rotation, Size, Stamp};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -90,6 +90,6 @@ pub(super) struct AnnotationRow {
     pub(super) rotation: Field<Rotation>,
     pub(super) prev: Field<Link>,
     pub(super) next: Field<Link>,
-    pub(super) num_lidar_pts: Field<Count>,
-    pub(super) num_radar_pts: Field<Count>,
+    pub(super) num_lidar_pts: Field<Counted>,
+    pub(super) num_radar_pts: Field<Counted>,
 }

@@ -141,6 +141,26 @@ impl Meaning for Link {
 /// A whole number from 0: pixels, points.
 pub(super) struct Count(pub(super) u32);
 
+/// A count, or that nobody counted, which exporters write as a number below 0.
+pub(super) struct Counted(pub(super) Option<u32>);
+
+impl Meaning for Counted {
+    const WANTED: &'static str = "a whole number";
+
+    fn of_whole(whole: i64) -> Option<Self> {
+        match whole < 0 {
+            true => Some(Counted(None)),
+            false => Count::of_whole(whole).map(|count| Counted(Some(count.0))),
+        }
+    }
+    fn of_real(real: f64) -> Option<Self> {
+        match real < 0.0 {
+            true => Some(Counted(None)),
+            false => Count::of_real(real).map(|count| Counted(Some(count.0))),
+        }
+    }
+}
+
 impl Meaning for Count {
     const WANTED: &'static str = "a whole number from 0";
 

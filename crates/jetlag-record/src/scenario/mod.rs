@@ -27,7 +27,9 @@ pub use source::{MAX_MEGAPIXELS, MAX_POINTS, PointFormat, SetRule, SetSpec, Sour
 pub use stored::{Reading, Sensor};
 pub use stress::{Resource, Stress};
 pub use telemetry::{Telemetry, TelemetrySource};
-pub use tenant::{Arrival, BackendChoice, Batch, DetectorRef, FusionSpec, LatencyModel, Overload, Tenant};
+pub use tenant::{
+    Arrival, BackendChoice, Batch, DetectorRef, FusionSpec, LatencyModel, Missing, Overload, Tenant,
+};
 pub use video::{CameraFrom, CameraSpec, ImageSize, NoImageSize, VideoDecoder, VideoSpec};
 
 /// A scenario with every default filled in, as it is run and recorded.

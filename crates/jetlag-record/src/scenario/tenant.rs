@@ -47,6 +47,9 @@ pub struct Tenant {
     pub cpus: Vec<usize>,
     /// Whether detections are recorded.
     pub record_detections: bool,
+    /// What becomes of a frame that lacks what the detector takes.
+    #[serde(default)]
+    pub missing: Missing,
     /// Stop after this many frames, counted from the end of the warm-up, if sooner than the duration.
     pub frames: Option<u64>,
     /// How it uses the GPU.
@@ -73,10 +76,21 @@ impl Tenant {
             batch: Batch::default(),
             cpus: Vec::new(),
             record_detections: false,
+            missing: Missing::default(),
             frames: None,
             gpu: GpuUse::default(),
         }
     }
+}
+
+/// What becomes of points that lack a number which the detector takes: an intensity, the laser.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Missing {
+    /// The tenant does not start, or the frame fails.
+    #[default]
+    Refuse,
+    /// The detector is given zeros, and a finding says so.
+    Zero,
 }
 
 /// How many frames have one inference, and how long the first of them waits for the others.

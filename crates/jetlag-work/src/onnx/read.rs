@@ -245,7 +245,8 @@ fn shape<R: BufRead + Seek>(wire: &mut Wire<R>, length: u64) -> Result<Vec<Dimen
                 }
                 (2, _) => {
                     let name = wire.text(&content)?;
-                    if !name.is_empty() {
+                    // Neither is one dimension wherever it stands.
+                    if !["", "?", "-1", "None"].contains(&name.trim()) {
                         dim = Dimension::Named(name);
                     }
                 }

@@ -299,14 +299,12 @@ fn what_is_lacking_is_said_and_what_is_not_used_of_it_does_not_matter() {
             &["y"],
             None,
         ),
-        (nms(), vec![float("scores", &[1, 1, 100])], &["y"], None),
         (
             nms(),
-            vec![float("scores", &[1, 80, 100])],
+            vec![float("scores", &[1, 1, 100])],
             &["y"],
-            Some("classes"),
+            Some("rectangle around both"),
         ),
-        (nms(), vec![], &["y"], Some("classes")),
         (
             node("GridSample", &["x", "g"], &["y"]),
             vec![float("x", &[1, 2, 3, 4, 5])],
@@ -505,6 +503,131 @@ fn what_a_pooling_or_a_quantisation_leaves_out_is_stated_and_nodes_have_names() 
     assert_eq!(nodes[2].name.as_deref(), Some("Relu #2"));
     assert_eq!((nodes[2].input.len(), nodes[2].output.len()), (1, 1));
     assert!(!mend::mend(&mut model), "there is nothing left");
+}
+
+/// What one node of these inputs gives, all of one dimension.
+fn answer(node: NodeProto, x: &[f32]) -> Vec<f32> {
+    let mut model = model(
+        vec![node],
+        vec![value("x", DataType::FLOAT, &[x.len() as i64])],
+        &["y"],
+        18,
+    );
+    let limit = |name: &str, value: f32| TensorProto {
+        name: Some(name.to_owned()),
+        data_type: Some(DataType::FLOAT),
+        float_data: vec![value],
+        ..TensorProto::default()
+    };
+    let no_axes = TensorProto {
+        name: Some("axes".to_owned()),
+        data_type: Some(DataType::INT64),
+        dims: vec![0],
+        ..TensorProto::default()
+    };
+    model.graph.as_mut().unwrap().initializer = vec![limit("low", -1.0), limit("high", 6.0), no_axes];
+    let runs = load_model(&source(&model)).unwrap();
+    let x = rten_tensor::Tensor::from_data(&[x.len()], x.to_vec());
+    let found = runs.run_one(rten::Value::from(x).into(), None).unwrap();
+    rten_tensor::Tensor::<f32>::try_from(found).unwrap().to_vec()
+}
+
+#[test]
+fn edges_of_operators_are_those_of_onnx() {
+    let (nan, inf) = (f32::NAN, f32::INFINITY);
+    let edges = [nan, -inf, -2.0, -0.0, 0.5, 9.0, inf];
+    let same = |found: &[f32], wanted: &[f32]| {
+        let is_same = |(a, b): (&f32, &f32)| a == b || (a.is_nan() && b.is_nan());
+        assert!(
+            found.len() == wanted.len() && found.iter().zip(wanted).all(is_same),
+            "{found:?} for {wanted:?}"
+        );
+    };
+    let of = |operator: &str, inputs: &[&str]| answer(node(operator, inputs, &["y"]), &edges);
+    same(&of("Relu", &["x"]), &[nan, 0.0, 0.0, 0.0, 0.5, 9.0, inf]);
+    same(
+        &of("Clip", &["x", "low", "high"]),
+        &[nan, -1.0, -1.0, 0.0, 0.5, 6.0, 6.0],
+    );
+    same(
+        &of("Clip", &["x", "", "high"]),
+        &[nan, -inf, -2.0, 0.0, 0.5, 6.0, 6.0],
+    );
+    same(&of("Clip", &["x"]), &edges);
+    let soft = answer(
+        node("Softplus", &["x"], &["y"]),
+        &[nan, -inf, 0.0, 89.0, 200.0, inf],
+    );
+    same(&soft, &[nan, 0.0, std::f32::consts::LN_2, 89.0, 200.0, inf]);
+    same(&of("Sign", &["x"]), &[nan, -1.0, -1.0, 0.0, 1.0, 1.0, 1.0]);
+    let noop = || ("noop_with_empty_axes", Int(1));
+    for (operator, wanted) in [
+        ("ReduceMean", [-3.0, 2.0]),
+        ("ReduceMax", [-3.0, 2.0]),
+        ("ReduceL1", [3.0, 2.0]),
+        ("ReduceL2", [3.0, 2.0]),
+        ("ReduceSumSquare", [9.0, 4.0]),
+    ] {
+        for inputs in [&["x"][..], &["x", "axes"]] {
+            let reduction = with(node(operator, inputs, &["y"]), &[noop()]);
+            same(&answer(reduction, &[-3.0, 2.0]), &wanted);
+        }
+    }
+    let sum = node("ReduceSum", &["x", "axes"], &["y"]);
+    same(&answer(sum, &[-3.0, 2.0]), &[-1.0]);
+}
+
+#[test]
+fn whole_numbers_beyond_32_bits_are_refused_where_they_count() {
+    let large = |operator: &str, inputs: &[&str]| {
+        let constant = TensorProto {
+            name: Some("c".to_owned()),
+            data_type: Some(DataType::INT64),
+            dims: vec![1],
+            int64_data: vec![i64::MAX],
+            ..TensorProto::default()
+        };
+        let nodes = vec![node(operator, inputs, &["y"])];
+        let mut model = model(nodes, vec![value("x", DataType::INT64, &[4])], &["y"], 17);
+        model.graph.as_mut().unwrap().initializer.push(constant);
+        unsupported(&model).pop().map(|node| node.problem)
+    };
+    assert!(large("Add", &["x", "c"]).unwrap().contains("32 bits"));
+    assert_eq!(large("Slice", &["x", "x", "c"]), None, "to the end");
+    assert_eq!(large("Min", &["x", "c"]), None);
+}
+
+#[test]
+fn a_branch_that_is_not_taken_refuses_nothing() {
+    let branch = |operator: &str| GraphProto {
+        node: vec![node(operator, &["x"], &["b"])],
+        output: vec![ValueInfoProto {
+            name: Some("b".to_owned()),
+            ..ValueInfoProto::default()
+        }],
+        ..GraphProto::default()
+    };
+    let attribute = |name: &str, graph: GraphProto| AttributeProto {
+        name: Some(name.to_owned()),
+        g: Some(graph),
+        r#type: Some(AttributeType::GRAPH),
+        ..AttributeProto::default()
+    };
+    for (condition, is_loaded) in [(1, true), (0, false)] {
+        let mut choice = node("If", &["c"], &["y"]);
+        choice.attribute = vec![
+            attribute("then_branch", branch("Neg")),
+            attribute("else_branch", branch("NoSuchOperator")),
+        ];
+        let mut model = model(vec![choice], vec![value("x", DataType::FLOAT, &[2])], &["y"], 17);
+        model.graph.as_mut().unwrap().initializer.push(TensorProto {
+            name: Some("c".to_owned()),
+            data_type: Some(DataType::BOOL),
+            int32_data: vec![condition],
+            ..TensorProto::default()
+        });
+        assert_eq!(load_model(&source(&model)).is_ok(), is_loaded);
+    }
 }
 
 #[test]
