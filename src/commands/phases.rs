@@ -404,7 +404,7 @@ mod tests {
         assert_eq!(phases(&three).last().unwrap().phase, Phase::Together);
         assert_eq!(
             announcement(&three, &phases(&three)).unwrap(),
-            "6 rounds of 7 turns of 0.5 s and 1 phase of 6 s: 44.9 s of simulated time"
+            "4 rounds of 7 turns of 0.5 s and 1 phase of 6 s: 33.7 s of simulated time"
         );
         assert_eq!(
             round(&scenario(&["a", "b"], "matrix: (),"), 0),
@@ -412,7 +412,7 @@ mod tests {
         );
         assert_eq!(
             rounds(&phases(&scenario(&["a", "b"], "matrix: (), turn: \"200ms\","))),
-            Some(20)
+            Some(6)
         );
     }
 

@@ -11,6 +11,10 @@ use crate::units::Nanos;
 const USUAL: Nanos = Nanos::from_secs(2);
 /// Turns are not shortened below this to have more rounds.
 const SHORTEST: Nanos = Nanos::from_millis(500);
+/// … but for the fewest rounds that make an interval, which are worth more than long turns.
+const SHORTEST_OF_FEW: Nanos = Nanos::from_millis(200);
+/// How many these are.
+const FEWEST: i128 = 4;
 /// … nor below what the slowest tenant needs for so many frames.
 const FRAMES: usize = 5;
 /// Turns are not lengthened beyond this: drift would come between neighbours.
@@ -47,12 +51,19 @@ impl Rounds {
         let rounds_of = |turn: Nanos| share / (i128::from(turn.0) + later).max(1);
         let turn_in = |rounds: i128| Nanos((share / rounds - later).clamp(0, i128::from(i64::MAX)) as i64);
         let turn = scenario.turn.unwrap_or_else(|| {
-            let least = SHORTEST.max(scenario.tenants.iter().map(few_frames).max().unwrap_or(SHORTEST));
-            let usual = USUAL.max(least);
-            let fitting = match rounds_of(usual) {
-                few if few < WANTED => turn_in(WANTED).max(least).min(usual),
-                many if many > ENOUGH => turn_in(ENOUGH).min(LONGEST).max(usual),
-                _ => usual,
+            let frames = scenario
+                .tenants
+                .iter()
+                .map(few_frames)
+                .max()
+                .unwrap_or(Nanos::ZERO);
+            let usual = USUAL.max(frames);
+            let shortened = turn_in(WANTED).max(SHORTEST.max(frames)).min(usual);
+            let fitting = match (rounds_of(usual), rounds_of(shortened)) {
+                (many, _) if many > ENOUGH => turn_in(ENOUGH).min(LONGEST).max(usual),
+                (enough, _) if enough >= WANTED => usual,
+                (_, few) if few < FEWEST => turn_in(FEWEST).max(SHORTEST_OF_FEW.max(frames)).min(shortened),
+                _ => shortened,
             };
             whole_millis(fitting).min(scenario.duration)
         });
@@ -145,8 +156,10 @@ mod tests {
             (10_000, 1_000, 3, 8, 522),
             // For 5 s fewer do.
             (5_000, 1_000, 3, 4, 500),
+            // … and to make an interval, shorter ones.
+            (4_000, 500, 3, 4, 387),
             // For 10 minutes there are 40, and longer.
-            (600_000, 1_000, 3, 40, 9_698),
+            (600_000, 1_000, 3, 40, 9_697),
             // For a night they are not longer than drift allows.
             (8 * 3_600_000, 1_000, 3, 40, 30_000),
         ] {
@@ -165,8 +178,8 @@ mod tests {
 
     #[test]
     fn there_are_two_rounds_in_any_case_and_no_turn_is_longer_than_the_measurement() {
-        let found = Rounds::of(&scenario(300, 300), 3, 2);
-        assert_eq!((found.count, found.turn), (2, Nanos::from_millis(300)));
+        let found = Rounds::of(&scenario(150, 150), 3, 2);
+        assert_eq!((found.count, found.turn), (2, Nanos::from_millis(150)));
         let found = Rounds::of(&scenario(0, 0), 0, 0);
         assert_eq!((found.count, found.turn), (2, Nanos::ZERO));
     }
@@ -181,7 +194,7 @@ mod tests {
         assert_eq!(Rounds::of(&slow, 3, 2).turn, Nanos::from_millis(2_500));
         slow.turn = Some(Nanos::from_millis(200));
         let found = Rounds::of(&slow, 3, 2);
-        assert_eq!((found.count, found.turn), (80, Nanos::from_millis(200)));
+        assert_eq!((found.count, found.turn), (78, Nanos::from_millis(200)));
     }
 
     #[test]

@@ -60,19 +60,19 @@ fn way_of(way: &Way, style: &Style) -> String {
             let shown = cells.iter().map(|cell| cell.map_or_else(|| dim(""), show));
             [name, label].into_iter().chain(shown).collect()
         };
-        let figure = |pick: fn(&Slowdown) -> Shown| {
+        let figure = |pick: Pick| {
             move |cell: &Cell| match cell.slowdown.as_ref().map(pick) {
                 Some((Some(x), interval)) => plain(format!("×{}", short_beside(x, interval))),
                 _ => dim(UNKNOWN),
             }
         };
-        let interval = |pick: fn(&Slowdown) -> Shown| {
+        let interval = |pick: Pick| {
             move |cell: &Cell| match &cell.slowdown {
                 None => dim("no frame"),
                 Some(slowdown) => dim(pick(slowdown).1.map_or(String::new(), range)),
             }
         };
-        let quantiles: [(&str, fn(&Slowdown) -> Shown); 3] = [
+        let quantiles: [(&str, Pick); 3] = [
             ("p50", |s| (s.p50, s.ci95.p50)),
             ("p90", |s| (s.p90, s.ci95.p90)),
             ("p99", |s| (s.p99, s.ci95.p99)),
@@ -102,6 +102,8 @@ fn cell_name(cell: &Cell) -> String {
 
 /// A figure and its interval.
 type Shown = (Option<f64>, Option<[f64; 2]>);
+/// Which figure of a slowdown.
+type Pick = fn(&Slowdown) -> Shown;
 /// What is to be said of slowdowns, each by the name of whose it is: what is withheld and why, and what is left out.
 pub(crate) fn remarks<'a>(found: impl Iterator<Item = (String, &'a Slowdown)>) -> Vec<String> {
     let said = found.flat_map(|(name, slowdown)| {

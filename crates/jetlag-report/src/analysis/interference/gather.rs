@@ -59,6 +59,9 @@ impl Cell {
     }
 }
 
+/// What turns of one cell have in common: members, sharing, and whose rate is which.
+type Kind = (Vec<u16>, String, Option<u16>, Option<u64>);
+
 /// A tenant's turns of one cell.
 struct Turns {
     /// All of them.
@@ -243,7 +246,7 @@ impl Phases {
 
     /// Puts the turns of a cell together. A turn that did not come to its end is none.
     fn gather_cells(&mut self) {
-        let mut known: HashMap<(Vec<u16>, String, Option<u16>, Option<u64>), usize> = HashMap::new();
+        let mut known: HashMap<Kind, usize> = HashMap::new();
         for spec in self.specs.clone() {
             let Some(round) = spec.round else {
                 self.cells.push(Cell {
