@@ -129,7 +129,6 @@ pub fn write_with_pictures(
             .map(|(number, run)| view_of(number, run, pictures.get(number), runs.len()))
             .collect(),
     };
-    let mut out = out;
     // Names of other people's files may hold what acts instead of being shown: escape sequences, marks that turn letters round.
     let text = page.render().map_err(io::Error::other)?;
     out.write_all(shown(&text).as_bytes())

@@ -58,7 +58,6 @@ pub fn write(roofline: &Roofline, out: &mut dyn Write) -> io::Result<()> {
         title,
         sections,
     };
-    let mut out = out;
     // Names of other people's files may hold what acts instead of being shown: escape sequences, marks that turn letters round.
     let text = page.render().map_err(io::Error::other)?;
     out.write_all(shown(&text).as_bytes())
