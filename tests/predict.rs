@@ -319,7 +319,7 @@ fn folders_of_which_no_model_can_be_made_say_what_is_missing() {
         &["2 runs are left out: no network is executed (sim, null, a stressor, an application)"],
     );
     fs::write(simulated.path().join("s/journal.jsonl"), "no journal\n").unwrap();
-    refused(simulated.path(), &["journal.jsonl has no whole line"]);
+    refused(simulated.path(), &["journal.jsonl is no journal of a sweep"]);
 }
 
 #[test]

@@ -82,6 +82,7 @@ mod tests {
         status(101);
         assert_eq!(resident.peak(), Some(101 * 1024));
         fs::remove_dir(made.path().join("clear_refs")).unwrap();
+        fs::write(made.path().join("clear_refs"), "").unwrap();
         assert_eq!(Resident::begin_in(made.path()).peak(), Some(101 * 1024));
         fs::remove_file(made.path().join("status")).unwrap();
         assert_eq!(resident.peak(), None);

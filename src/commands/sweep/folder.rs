@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use jetlag_sweep::difference::Difference;
-use jetlag_sweep::journal::{Entry, Header, Journal, JournalFile};
+use jetlag_sweep::journal::{Entry, Header, Journal, JournalError, JournalFile};
 use jetlag_sweep::table::{Table, write_csv};
 use jetlag_sweep::{Point, write_page};
 use rustix::fs::{FlockOperation, flock};
@@ -85,7 +85,10 @@ impl Folder {
             );
             return Err(WrongUse(said).into());
         }
-        let journal = JournalFile::read(&file)?;
+        let journal = JournalFile::read(&file).map_err(|error| match error {
+            JournalError::Foreign { .. } => anyhow::Error::from(WrongUse::because(error)),
+            _ => error.into(),
+        })?;
         match journal.header.clone() {
             Some(header) => Ok((header, journal)),
             None if !journal.runs.is_empty() => Err(headless(path).into()),

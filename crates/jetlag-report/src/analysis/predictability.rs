@@ -9,7 +9,7 @@ use super::autocorrelation::with_the_next;
 use super::dependence::Dependence;
 use super::quantile::Quantile;
 use super::series::Distribution;
-use super::stats::{interquartile_range, quotient, six_decimals};
+use super::stats::{interquartile_range, jitter, quotient, six_decimals};
 use super::summary::StagePredictability;
 use super::summary::{EffectiveFrames, Interpolated, Predictability, Stats, Steady, Trimmed, Wander};
 
@@ -26,7 +26,7 @@ pub(super) fn of_stage(
     dependence: &Dependence,
 ) -> StagePredictability {
     StagePredictability {
-        jitter_ms: figures.jitter(),
+        jitter_ms: jitter(figures),
         cv: quotient(times.sd(), times.mean()),
         iqr_ms: interquartile_range(times, dependence),
         worst_over_median: quotient(figures.max, figures.p50),
@@ -58,7 +58,7 @@ pub(super) fn predictability(
 
 fn relative_spread(figures: &Stats) -> Option<f64> {
     let p50 = figures.p50.filter(|p50| *p50 > 0.0)?;
-    Some(six_decimals(figures.jitter()? / p50))
+    Some(six_decimals(jitter(figures)? / p50))
 }
 
 /// Also for a quantile that is withheld because of autocorrelation: then it shows how far the sample is from enough.

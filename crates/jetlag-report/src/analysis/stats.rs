@@ -48,6 +48,13 @@ pub(super) fn stats(distribution: &Distribution, dependence: &Dependence) -> Sta
     }
 }
 
+/// p99 − p50, where both have an interval.
+pub(super) fn jitter(of: &Stats) -> Option<f64> {
+    let (p50, p99) = (of.p50?, of.p99?);
+    of.ci95.p50.and(of.ci95.p99)?;
+    Some(six_decimals(p99 - p50))
+}
+
 /// Interquartile range in milliseconds.
 pub(super) fn interquartile_range(distribution: &Distribution, dependence: &Dependence) -> Option<f64> {
     let [p25, p75] = distribution.quantiles([Quantile::P25, Quantile::P75], 0.95, dependence);

@@ -8,7 +8,7 @@ use super::predictability::{of_stage, predictability};
 use super::quantile::Quantile;
 use super::sample::Sample;
 use super::series::{Distribution, Series};
-use super::stats::{interquartile_range, quotient, six_decimals, stats};
+use super::stats::{interquartile_range, jitter, quotient, six_decimals, stats};
 use super::steady;
 use super::submission;
 use super::summary::{FrameCounts, OutputSummary, Stats, Synchronised, TenantSummary};
@@ -324,7 +324,7 @@ impl Gathered {
             service_ms: stats(&service, &service_dependence),
             lateness_ms: of_series(self.lateness, &in_order(LATENESS)),
             stages_ms,
-            jitter_ms: response_ms.jitter(),
+            jitter_ms: jitter(&response_ms),
             cv: quotient(response.sd(), response.mean()),
             // Computed once the phases are known.
             slowdown: None,

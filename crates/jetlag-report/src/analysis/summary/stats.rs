@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::interference::Withheld;
-use crate::analysis::stats::six_decimals;
 
 /// A series of durations in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -23,15 +22,6 @@ pub struct Stats {
     pub ci95: Intervals,
     /// For each quantile without an interval, what the frames lack.
     pub lacks: Lacks,
-}
-
-impl Stats {
-    /// p99 − p50, where both have an interval.
-    pub(in crate::analysis) fn jitter(&self) -> Option<f64> {
-        let (p50, p99) = (self.p50?, self.p99?);
-        self.ci95.p50.and(self.ci95.p99)?;
-        Some(six_decimals(p99 - p50))
-    }
 }
 
 /// What the frames of a series lack for the interval of a quantile.
