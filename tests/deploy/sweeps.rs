@@ -292,8 +292,8 @@ fn a_sweep_that_died_with_its_board_is_resumed_and_its_transfer_goes_on_where_it
     fs::write(swept.board.path("out/journal.jsonl"), "another's\n").unwrap();
     assert_refused(
         &swept.deploy(&["--fetch", "--quiet"]),
-        1,
-        &["holds another sweep than the board's", "--out"],
+        2,
+        &["is no journal of a sweep", "move it away, or name another folder"],
     );
     assert_eq!(
         fs::read_to_string(swept.board.path("out/journal.jsonl")).unwrap(),

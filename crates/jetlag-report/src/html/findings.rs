@@ -33,8 +33,8 @@ impl Touches {
             "truncated-file" | "newer-scenario" | "short-run" | "not-started" | "process-died"
             | "lost-records" | "host-busy" | "own-cost" | "lost-ranges" | "traced-frames" => Touches::Run,
             "tenant-failed" | "failed-frames" | "no-frames" | "overload" | "late-releases"
-            | "too-few-samples" | "source-damaged" => Touches::Tenants,
-            "not-settled" | "drift" | "latency-shift" => Touches::Time,
+            | "too-few-samples" | "source-damaged" | "zeros-for-missing" => Touches::Tenants,
+            "not-settled" | "drift" | "latency-shift" | "wanders" => Touches::Time,
             "host-bound" | "compute-unclear" | "source-late" | "shared-behind" => Touches::Stages,
             "phase-overload"
             | "phase-failed"
