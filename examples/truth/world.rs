@@ -350,8 +350,8 @@ impl World {
                     median_ms,
                     sigma,
                     phi,
-                } => LatencyModel::Recorded(repeating(*median_ms, *sigma, *phi, 1 << 16, seed)),
-                Service::Along(course) => LatencyModel::Recorded(course.times(1 << 16, seed)),
+                } => LatencyModel::Recorded(repeating(*median_ms, *sigma, *phi, self.most_frames(), seed)),
+                Service::Along(course) => LatencyModel::Recorded(course.times(self.most_frames(), seed)),
             },
             arrival: member.arrival,
             overload: member.overload,
@@ -363,6 +363,12 @@ impl World {
             timeline: None,
             length: None,
         }
+    }
+
+    /// More frames than a phase of a kind that takes its times one after another has.
+    fn most_frames(&self) -> usize {
+        const HZ: i64 = 200;
+        ((self.seconds + 10) * HZ) as usize
     }
 
     /// The summary of the run of this seed.
