@@ -15,9 +15,9 @@
 
 use super::autocorrelation::{Correlation, correlation};
 use super::batches::{Batches, Cells, of_quarters, variation};
+use super::lack::Lack;
 use super::quantile::Quantile;
 use super::student::{normal_quantile, t_quantile};
-use super::summary::Lack;
 use super::waiting::Waiting;
 
 /// The quantiles whose indicators are used.

@@ -48,6 +48,7 @@ mod input_effect;
 pub mod interference;
 mod judge;
 mod kernels;
+mod lack;
 mod layer_name;
 pub mod layers;
 mod limit;

@@ -6,8 +6,8 @@
 
 use super::dependence::{Bounds, Dependence};
 use super::histogram::{self, Histogram};
+use super::lack::Lack;
 use super::quantile::Quantile;
-use super::summary::Lack;
 use crate::units::Nanos;
 
 /// Durations that are put into bins together. One at a time, each would wait for a cache miss, because the bins of all

@@ -16,9 +16,9 @@
 
 use crate::analysis::autocorrelation::correlation_of_events;
 use crate::analysis::dependence::{self, Bounds, Dependence};
+use crate::analysis::lack::Lack;
 use crate::analysis::quantile::Quantile;
 use crate::analysis::student::{normal_quantile, t_quantile};
-use crate::analysis::summary::Lack;
 
 /// The result of comparing one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]

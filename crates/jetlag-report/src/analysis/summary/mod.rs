@@ -25,6 +25,7 @@ pub mod what_if;
 
 use serde::Serialize;
 
+pub use super::lack::Lack;
 pub use duty::DutyCycle;
 pub use input_effect::InputEffect;
 pub use interference::Interference;
@@ -40,7 +41,7 @@ pub use predictability::{
     ActiveCoRunner, Companion, EffectiveFrames, Interpolated, Predictability, Shift, SignalChange, SlowFrame,
     SlowPart, StagePredictability, Steady, Trimmed, Wander,
 };
-pub use stats::{Intervals, Lack, Lacks, Slowdown, SlowdownIntervals, Stats};
+pub use stats::{Intervals, Lacks, Slowdown, SlowdownIntervals, Stats};
 pub use submission::{Shares, Submitting};
 pub use tenant::{
     CameraFrames, Cameras, FrameCounts, NodeResponse, NodeSummary, NodeTime, OperatorSummary, Synchronised,

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::interference::Withheld;
+use crate::analysis::lack::Lack;
 
 /// A series of durations in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -22,41 +23,6 @@ pub struct Stats {
     pub ci95: Intervals,
     /// For each quantile without an interval, what the frames lack.
     pub lacks: Lacks,
-}
-
-/// What the frames of a series lack for the interval of a quantile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Lack {
-    /// There are too few of them: so many are needed in all, as they depend on each other.
-    Frames(u64),
-    /// What they follow changes more slowly than the run is long: no number of frames can be named.
-    Wanders,
-}
-
-impl Lack {
-    /// How long it takes a series to have enough frames that has `count` in so many seconds; `None` where more time is no answer that
-    /// a person would wait for.
-    pub fn seconds(self, count: u64, seconds: f64) -> Option<f64> {
-        /// Half an hour.
-        const PATIENCE: f64 = 1800.0;
-        let Lack::Frames(frames) = self else {
-            return None;
-        };
-        let needed = frames as f64 * seconds / count as f64;
-        (needed > 0.0 && needed <= PATIENCE).then_some(needed)
-    }
-
-    /// What stands in place of the interval of a quantile of `count` frames in so many seconds: of which frames a value is that is
-    /// shown all the same, or how long it takes to have one.
-    pub fn in_words(self, is_shown: bool, count: u64, seconds: f64) -> String {
-        match (is_shown, self.seconds(count, seconds)) {
-            (true, _) => "this run".to_owned(),
-            (false, Some(needed)) if needed < 120.0 => format!("takes {:.0} s", needed.ceil()),
-            (false, Some(needed)) => format!("takes {:.0} min", (needed / 60.0).ceil()),
-            (false, None) => "not known".to_owned(),
-        }
-    }
 }
 
 /// What is lacking for the interval of each quantile; `None` if it is there.
