@@ -437,7 +437,7 @@ fn footer(summary: &Summary, style: &Style) -> String {
     if !summary.run.findings.is_empty() {
         grid.row(vec![
             dim("verdict"),
-            ("limited, see the findings at the top".to_owned(), Ink::Warn),
+            ("limited, see the findings".to_owned(), Ink::Warn),
         ]);
     }
     if let Some(own) = summary.run.overhead_us {
