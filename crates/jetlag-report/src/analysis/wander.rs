@@ -43,6 +43,8 @@ pub(super) fn wander(responses: &[(Stamp, i64)], tracks: &Tracks) -> Option<Wand
     let mut medians: Vec<f64> = slots.iter().map(|slot| slot.median).collect();
     let in_order = medians.clone();
     let typical = median(&mut medians)?;
+    // Where the median is, is all that it puts in order.
+    medians.sort_by(f64::total_cmp);
     let within = median(&mut slots.iter().map(|slot| slot.spread).collect::<Vec<f64>>())?;
     let frames = median(&mut slots.iter().map(|slot| slot.frames as f64).collect::<Vec<f64>>())?;
     // What medians of so many independent frames would vary by is no wandering.
@@ -94,6 +96,7 @@ fn slots(responses: &[(Stamp, i64)]) -> Option<Vec<Slot>> {
             let from = first + Nanos(slot_of(frames.first()?).saturating_mul(length));
             let mut values: Vec<f64> = frames.iter().map(|&(_, ns)| ns as f64 / 1e6).collect();
             let median = median(&mut values)?;
+            values.sort_by(f64::total_cmp);
             let quartile = |share: f64| values[((values.len() - 1) as f64 * share) as usize];
             Some(Slot {
                 from,
@@ -251,6 +254,8 @@ mod tests {
             let found = wander(&wandering, &Tracks::default()).unwrap();
             assert!(found.prevails(), "{found:?}");
             assert!(found.high_ms > found.low_ms * 1.05, "{found:?}");
+            let (low, high) = (found.first_ms.min(found.last_ms), found.first_ms.max(found.last_ms));
+            assert!(found.low_ms <= high && found.high_ms >= low, "{found:?}");
         }
     }
 
