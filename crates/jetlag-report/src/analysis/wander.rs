@@ -254,7 +254,10 @@ mod tests {
             let found = wander(&wandering, &Tracks::default()).unwrap();
             assert!(found.prevails(), "{found:?}");
             assert!(found.high_ms > found.low_ms * 1.05, "{found:?}");
-            let (low, high) = (found.first_ms.min(found.last_ms), found.first_ms.max(found.last_ms));
+            let (low, high) = (
+                found.first_ms.min(found.last_ms),
+                found.first_ms.max(found.last_ms),
+            );
             assert!(found.low_ms <= high && found.high_ms >= low, "{found:?}");
         }
     }
