@@ -42,6 +42,51 @@ pub(crate) enum Course {
         share: f64,
         frames: f64,
     },
+    /// Normal times, all of them slower by `slower` in a state that every tenant of the run shares: what a clock, a temperature or a
+    /// third program does. Frames are taken to come at this rate.
+    Shared {
+        mean_ms: f64,
+        sd_ms: f64,
+        hz: f64,
+        slower: f64,
+        state: State,
+    },
+}
+
+/// What all tenants of a run share, from 0 to 1 over its time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum State {
+    /// On for the first half of each so many seconds.
+    Square(f64),
+    /// A sine of this period in seconds.
+    Wave(f64),
+    /// Rises over this many seconds and falls back, as temperatures that are regulated do.
+    Sawtooth(f64),
+    /// Rises over the run of this many seconds.
+    Ramp(f64),
+    /// On and off at random, so many seconds each on average: the same in every run.
+    Random(f64),
+}
+
+impl State {
+    fn at(self, seconds: f64) -> f64 {
+        match self {
+            State::Square(period) => f64::from(u8::from(seconds.rem_euclid(period) < period / 2.0)),
+            State::Wave(period) => 0.5 + 0.5 * (std::f64::consts::TAU * seconds / period).sin(),
+            State::Sawtooth(period) => (seconds / period).fract(),
+            State::Ramp(run) => (seconds / run).min(1.0),
+            State::Random(lasts) => {
+                let mut random = Pcg64::seed_from_u64(1);
+                let mut uniform = || ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+                let (mut until, mut on) = (0.0, false);
+                while until <= seconds {
+                    until -= lasts * uniform().ln();
+                    on = !on;
+                }
+                f64::from(u8::from(on))
+            }
+        }
+    }
 }
 
 impl Course {
@@ -76,6 +121,19 @@ impl Course {
                 let next = |_| {
                     slow = uniform() < if slow { 1.0 - leaves } else { enters };
                     ms(if slow { slow_ms } else { fast_ms } * (sigma * normal()).exp())
+                };
+                (0..n).map(next).collect()
+            }
+            Course::Shared {
+                mean_ms,
+                sd_ms,
+                hz,
+                slower,
+                state,
+            } => {
+                let next = |frame| {
+                    let factor = 1.0 + slower * state.at(frame as f64 / hz);
+                    ms((factor * (mean_ms + sd_ms * normal())).max(0.1))
                 };
                 (0..n).map(next).collect()
             }
@@ -135,6 +193,11 @@ pub(crate) fn bimodal(fast_ms: f64, slow_ms: f64, slow_share: f64) -> Service {
         slow: ms(slow_ms),
         slow_share,
     })
+}
+
+/// Times that repeat after so many frames.
+pub(crate) fn pattern(ms_each: &[f64]) -> Service {
+    Service::Drawn(LatencyModel::Recorded(ms_each.iter().copied().map(ms).collect()))
 }
 
 impl Member {

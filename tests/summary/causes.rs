@@ -411,7 +411,7 @@ fn a_rhythm_of_its_own_content_is_not_laid_to_a_co_runner_that_is_released_in_st
     let told = slowest.iter().find(|slow| slow.cause == Some("locked"));
     let told = &told.expect("it is said that it cannot be told").explanation;
     assert!(
-        told.contains("lidar was in service when it started") && told.contains("`jitter`"),
+        told.contains("lidar was in service when it started") && told.contains("`Poisson`"),
         "{told}"
     );
 }

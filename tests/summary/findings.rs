@@ -174,7 +174,8 @@ fn recorded_findings_come_first_and_are_not_said_twice() {
         [
             ("queue-full", "camera"),
             ("too-few-samples", "camera"),
-            ("too-few-samples", "lidar")
+            ("too-few-samples", "lidar"),
+            ("expectation-undecided", "lidar")
         ]
     );
     assert_eq!(summary.run.findings[1].message, "as recorded");

@@ -320,6 +320,7 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "frames",
             "throughput_fps",
             "miss_rate",
+            "miss_rate_ci95",
             "detections",
             "response_ms",
             "service_ms",

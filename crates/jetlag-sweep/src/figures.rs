@@ -254,10 +254,8 @@ fn object(value: &Value, within: &str, unit: &str, figures: &mut Figures) {
             Value::Number(_) | Value::Null => {
                 let ci95 = match intervals {
                     Some(intervals) => intervals.get(field).and_then(interval),
-                    None => fields
-                        .get(&format!("ci95{}", &field[word.len()..]))
-                        .and_then(interval)
-                        .filter(|_| is_energy(field)),
+                    None if is_energy(field) => fields.get("ci95_mj").and_then(interval),
+                    None => fields.get(&format!("{field}_ci95")).and_then(interval),
                 };
                 // A count has no unit, whatever its series is measured in.
                 let unit = if is_count(word, fields) { "" } else { unit };

@@ -3,10 +3,14 @@
 //! A point is *out* only where another is certainly better in at least one metric and certainly not worse in any: its intervals lie
 //! wholly on the better side, or both have the same value. Where another has better estimates throughout and the intervals do not
 //! allow to say so, the point stays, *undecided*. The rest is the *front*.
+//!
+//! A figure that has an interval in any point is an estimate, and so is a quantile: where a point lacks the interval, it beats nobody
+//! and nobody beats it by that figure. What never has one (a count, a clock) is taken as it is.
 
 use std::collections::HashSet;
 
 use super::error::MetricError;
+use super::knee::is_quantile;
 use super::pooled::Pooled;
 use super::table::{PointFigures, Table};
 
@@ -94,6 +98,8 @@ pub fn standings(points: &[PointFigures], metrics: &[Metric]) -> Vec<Standing> {
             metrics.iter().map(known).collect()
         })
         .collect();
+    let estimated = estimated(&values, metrics);
+    let metrics: Vec<(&Metric, bool)> = metrics.iter().zip(estimated).collect();
     (0..values.len())
         .map(|place| {
             let own = match values.get(place) {
@@ -112,10 +118,10 @@ pub fn standings(points: &[PointFigures], metrics: &[Metric]) -> Vec<Standing> {
                     .filter(move |(other, _)| *other != place)
                     .filter_map(|(other, values)| Some((other, values.as_ref().ok()?)))
             };
-            if let Some((by, _)) = others().find(|(_, other)| beats(other, own, metrics)) {
+            if let Some((by, _)) = others().find(|(_, other)| beats(other, own, &metrics)) {
                 return Standing::Out { by };
             }
-            match others().find(|(_, other)| seems_better(other, own, metrics)) {
+            match others().find(|(_, other)| seems_better(other, own, &metrics)) {
                 Some((beside, _)) => Standing::Undecided { beside },
                 None => Standing::Front,
             }
@@ -131,9 +137,23 @@ pub fn out(standings: &[Standing]) -> HashSet<usize> {
         .collect()
 }
 
-/// Value and interval, turned so that lower is better. A figure without an interval is taken as it is.
-fn turned(pooled: &Pooled, better: Better) -> [f64; 3] {
-    let [low, high] = pooled.ci95.unwrap_or([pooled.value; 2]);
+/// Of each metric, whether its values are estimates.
+fn estimated(values: &[Result<Vec<Pooled>, String>], metrics: &[Metric]) -> Vec<bool> {
+    let has_interval = |place: usize| {
+        let known = values.iter().flatten().filter_map(|point| point.get(place));
+        known.into_iter().any(|pooled| pooled.ci95.is_some())
+    };
+    let each = metrics.iter().enumerate();
+    each.map(|(place, metric)| is_quantile(&metric.name) || has_interval(place))
+        .collect()
+}
+
+/// Value and interval, turned so that lower is better. An estimate without an interval may be anything.
+fn turned(pooled: &Pooled, better: Better, is_estimate: bool) -> [f64; 3] {
+    let [low, high] = pooled.ci95.unwrap_or(match is_estimate {
+        true => [f64::NEG_INFINITY, f64::INFINITY],
+        false => [pooled.value; 2],
+    });
     match better {
         Better::Lower => [pooled.value, low, high],
         Better::Higher => [-pooled.value, -high, -low],
@@ -143,13 +163,16 @@ fn turned(pooled: &Pooled, better: Better) -> [f64; 3] {
 fn each<'a>(
     other: &'a [Pooled],
     own: &'a [Pooled],
-    metrics: &'a [Metric],
+    metrics: &'a [(&Metric, bool)],
 ) -> impl Iterator<Item = ([f64; 3], [f64; 3])> + 'a {
     let pairs = other.iter().zip(own).zip(metrics);
-    pairs.map(|((other, own), metric)| (turned(other, metric.better), turned(own, metric.better)))
+    pairs.map(|((other, own), &(metric, is_estimate))| {
+        let turned = |pooled| turned(pooled, metric.better, is_estimate);
+        (turned(other), turned(own))
+    })
 }
 
-fn beats(other: &[Pooled], own: &[Pooled], metrics: &[Metric]) -> bool {
+fn beats(other: &[Pooled], own: &[Pooled], metrics: &[(&Metric, bool)]) -> bool {
     let mut better_in_one = false;
     for ([value, _, high], [own_value, own_low, _]) in each(other, own, metrics) {
         match high < own_low {
@@ -161,7 +184,7 @@ fn beats(other: &[Pooled], own: &[Pooled], metrics: &[Metric]) -> bool {
     better_in_one
 }
 
-fn seems_better(other: &[Pooled], own: &[Pooled], metrics: &[Metric]) -> bool {
+fn seems_better(other: &[Pooled], own: &[Pooled], metrics: &[(&Metric, bool)]) -> bool {
     let mut better_in_one = false;
     for ([value, ..], [own, ..]) in each(other, own, metrics) {
         if value > own {

@@ -104,16 +104,15 @@ fn held(beside: &Beside, seeds: u64) -> [(u64, u64); 2] {
 }
 
 #[test]
-fn tenants_that_do_not_touch_each_other_cost_each_other_nothing_also_where_their_releases_are_locked() {
+fn locked_releases_are_not_judged_as_content_may_repeat_with_them() {
     for phase in [0, 20] {
         let demo = Beside::of([released(30.0, 0, 0), released(10.0, phase, 0)], 0.0);
-        let [(stated, held), _] = held(&demo, 40);
-        // Each seed of the old slope was off by 14 ms or more.
-        assert!(stated == 40 && held >= 34, "phase {phase}: {held} of {stated}");
         let summary = demo.run(1, 60);
-        let lidar = pair(&summary, "lidar", "camera");
-        assert_eq!(code(lidar), Some("locked-releases"));
-        assert_eq!((lidar.slowdown, lidar.lost_share), (None, None));
+        for (tenant, with) in [("camera", "lidar"), ("lidar", "camera")] {
+            let found = pair(&summary, tenant, with);
+            assert_eq!(code(found), Some("locked-releases"), "phase {phase}, {tenant}");
+            assert_eq!((found.slowdown, found.lost_share), (None, None));
+        }
         let shown = rendered(&summary, 80);
         let said: Vec<&str> = shown.split_whitespace().collect();
         let wanted = "not identifiable here: releases are locked; add `jitter` or `baseline: (alone: true)`";

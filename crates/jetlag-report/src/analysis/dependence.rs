@@ -67,14 +67,14 @@ pub(super) struct Dependence {
 
 /// τ of a quantile by neighbours and by batches.
 #[derive(Clone, Copy, Debug)]
-struct Spread {
-    neighbours: f64,
-    batches: Batches,
+pub(super) struct Spread {
+    pub(super) neighbours: f64,
+    pub(super) batches: Batches,
 }
 
 impl Spread {
     /// How many times fewer independent frames would give an interval that is as wide.
-    fn inflation(self, confidence: f64) -> f64 {
+    pub(super) fn inflation(self, confidence: f64) -> f64 {
         let tail = f64::midpoint(1.0, confidence);
         let wider = match self.batches.freedom {
             0.0 => 1.0,

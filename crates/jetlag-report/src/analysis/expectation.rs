@@ -146,7 +146,10 @@ impl Expectation {
     fn read(&self, metric: Metric, tenant: &TenantSummary) -> Reading {
         let Reading { value, ci95 } = metric.read(tenant);
         let tells = tenant.frames.completed > 0 && metric.says_nothing(tenant).is_none();
-        let value = value.filter(|&value| tells || !self.holds_for(value));
+        let is_certain = |value| ci95.is_some_and(|ci95| self.is_certain(value, ci95));
+        let value = value
+            .filter(|&value| tells || !self.holds_for(value))
+            .filter(|&value| self.needs(tenant).is_none() || is_certain(value));
         Reading {
             value,
             ci95: ci95.filter(|_| value.is_some()),
@@ -155,19 +158,30 @@ impl Expectation {
 
     fn judge(&self, Reading { value, ci95 }: Reading) -> ExpectationResult {
         let holds = value.is_some_and(|value| self.holds_for(value));
-        let is_certain = |[low, high]: [f64; 2]| {
-            // For `==`, an interval around the limit has no end exactly on it.
-            let by_value = matches!(self.comparison, Comparison::Equal | Comparison::Different);
-            let is_around = by_value && low < self.limit && self.limit < high;
-            !is_around && [low, high].iter().all(|&bound| self.holds_for(bound) == holds)
-        };
         ExpectationResult {
             text: self.text.clone(),
             holds,
             value,
             unit: Some(self.of.unit()),
             ci95,
-            certain: ci95.map(is_certain),
+            certain: value.zip(ci95).map(|(value, ci95)| self.is_certain(value, ci95)),
+        }
+    }
+
+    /// Whether the whole interval is on the same side of the limit as the value.
+    fn is_certain(&self, value: f64, [low, high]: [f64; 2]) -> bool {
+        // For `==`, an interval around the limit has no end exactly on it.
+        let by_value = matches!(self.comparison, Comparison::Equal | Comparison::Different);
+        let is_around = by_value && low < self.limit && self.limit < high;
+        let holds = self.holds_for(value);
+        !is_around && [low, high].iter().all(|&bound| self.holds_for(bound) == holds)
+    }
+
+    /// Frames that its limit needs, where the tenant's are too few to judge it by.
+    pub(super) fn needs(&self, tenant: &TenantSummary) -> Option<u64> {
+        match &self.of {
+            Of::Tenant(_, metric) => metric.needs(self.limit, tenant),
+            Of::Machine(_) => None,
         }
     }
 

@@ -460,8 +460,7 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided], told: bool) -> Opti
 fn longer(case: &Case<'_>, needs: u64, has: u64) -> More {
     let scenario = case.plan;
     let planned = scenario.duration.as_secs_f64();
-    let alone = has < case.summary.response_ms.count;
-    let supply = Supply::of(case.scenario, case.summary, case.facts.measured, (has, alone));
+    let supply = Supply::of(case.scenario, case.summary, case.facts.measured, has);
     let offered = supply.released_for(needs);
     let limited = case.scenario.frames.is_some_and(|limit| (limit as f64) < offered);
     let enough = supply
@@ -481,7 +480,6 @@ fn longer(case: &Case<'_>, needs: u64, has: u64) -> More {
         // It lasted as long as planned and still had too few.
         Some(enough) => More::Seconds {
             seconds: enough.max((planned + 1.0).ceil()),
-            alone,
         },
     }
 }
@@ -537,7 +535,9 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Limit> {
             tenant.response_ms.count == 0 || sample.is_some_and(|sample| sample.lacks.is_some())
         });
         let says_nothing = tenant.and_then(|tenant| metric.says_nothing(tenant));
+        let needs = tenant.and_then(|tenant| Some((expectation.needs(tenant)?, tenant.frames.offered)));
         let lacking = match (says_nothing, metric.is_slowdown()) {
+            (None, _) if let Some((needs, has)) = needs => Lacking::Misses { needs, has },
             (Some(SaysNothing::NoDeadline), _) => Lacking::Deadline,
             (Some(SaysNothing::ClosedLoop), _) => Lacking::Schedule,
             (None, true) if !evidence.plan.baseline.alone => Lacking::Baseline,

@@ -1,5 +1,6 @@
 //! The figures of a tenant that an expectation may name, and where each is found in its summary.
 
+use super::missed;
 use super::quantile::Quantile;
 use super::summary::{Lack, Stage, Stats, TenantSummary, Unit};
 
@@ -194,6 +195,16 @@ impl Metric {
         }
     }
 
+    /// Frames that a limit on it needs, where it is a share of frames that the run's are too few for.
+    pub(super) fn needs(self, limit: f64, tenant: &TenantSummary) -> Option<u64> {
+        let Metric::Figure(Figure::MissRate) = self else {
+            return None;
+        };
+        let needs = missed::needs(limit)?;
+        let worth = tenant.miss_rate_frames;
+        (worth < needs).then(|| (tenant.frames.offered as f64 * needs / worth.max(1.0)).ceil() as u64)
+    }
+
     /// Whether it compares a tenant with itself alone.
     pub(super) fn is_slowdown(self) -> bool {
         matches!(
@@ -289,7 +300,7 @@ fn read_figure(figure: Figure, tenant: &TenantSummary) -> Reading {
     let slowdown = tenant.slowdown.as_ref();
     let (value, ci95) = match figure {
         Figure::Throughput => (tenant.throughput_fps, None),
-        Figure::MissRate => (tenant.miss_rate, None),
+        Figure::MissRate => (tenant.miss_rate, tenant.miss_rate_ci95),
         Figure::Jitter => (tenant.jitter_ms, None),
         Figure::InterquartileRange => (tenant.iqr_ms, None),
         Figure::Cv => (tenant.cv, None),

@@ -19,31 +19,20 @@ pub(super) struct Supply {
 }
 
 impl Supply {
-    /// For a tenant that was measured for this long; `has` are the frames that count, of the phase alone if `alone`.
-    pub(super) fn of(
-        scenario: &Tenant,
-        summary: &TenantSummary,
-        measured: Nanos,
-        (has, alone): (u64, bool),
-    ) -> Supply {
+    /// For a tenant that was measured for this long; `has` are the frames that count: all that were completed, or those of them that
+    /// have a stage.
+    pub(super) fn of(scenario: &Tenant, summary: &TenantSummary, measured: Nanos, has: u64) -> Supply {
         let counts = summary.frames;
         let released = (counts.offered + counts.unfinished) as f64;
         let seen = has.max(1) as f64;
         let seconds = measured.as_secs_f64();
         let as_it_came = (seconds > 0.0).then(|| has as f64 / seconds);
-        // What became of the frames alone is not looked at: they came as they came.
-        let completed = match alone {
-            true => 1.0,
-            false => (seen / released.max(seen)).min(1.0),
-        };
+        let completed = (seen / released.max(seen)).min(1.0);
         let (rate, scatter) = match scenario.arrival {
             // The number of dropped frames varies more than if each were dropped independently.
-            Arrival::Periodic { hz, .. } | Arrival::Sampled { hz, .. } if !alone => {
-                (Some(hz), 2.0 * (1.0 - completed))
-            }
-            Arrival::Poisson { hz } if !alone => (Some(hz), 1.0 + (1.0 - completed)),
-            Arrival::Periodic { .. } | Arrival::Sampled { .. } => (as_it_came, 0.0),
-            Arrival::Poisson { .. } | Arrival::Replay { .. } | Arrival::Live => (as_it_came, 1.0),
+            Arrival::Periodic { hz, .. } | Arrival::Sampled { hz, .. } => (Some(hz), 2.0 * (1.0 - completed)),
+            Arrival::Poisson { hz } => (Some(hz), 1.0 + (1.0 - completed)),
+            Arrival::Replay { .. } | Arrival::Live => (as_it_came, 1.0),
             // Few frames show little of a long tail: use twice the observed value.
             Arrival::Closed => (as_it_came, 2.0 * summary.cv.unwrap_or(1.0).powi(2)),
         };
@@ -51,17 +40,13 @@ impl Supply {
             scenario.arrival,
             Arrival::Periodic { .. } | Arrival::Poisson { .. }
         );
-        let from_scenario = states_it && completed == 1.0 && !alone;
+        let from_scenario = states_it && completed == 1.0;
         Supply {
             rate: rate.filter(|rate| *rate > 0.0),
             completed,
             scatter,
             seen: (!from_scenario).then_some(seen),
-            cut_off: if alone {
-                0.0
-            } else {
-                (counts.unfinished + counts.overdue) as f64
-            },
+            cut_off: (counts.unfinished + counts.overdue) as f64,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::cameras::ByCamera;
 use super::input_effect::{self, Fed};
+use super::missed::MissRate;
 use super::nodes;
 use super::plot::{self, Drawn, Slices};
 use super::predictability::{of_stage, predictability};
@@ -303,9 +304,15 @@ impl Gathered {
         let FrameCounts {
             offered,
             completed,
-            missed,
+            missed: missing,
             ..
         } = self.frames;
+        let missed: Vec<bool> = self
+            .timeline
+            .placed(LATENESS)
+            .map(|frame| self.misses.contains(frame.sequence))
+            .collect();
+        let miss_rate = MissRate::of((missing, offered), &missed, (&dependence, completed));
         let sets = synchronised(self.incomplete, offered, seconds, self.skew, &in_order(SKEW));
         let in_time = self.timeline.rows();
         let in_time = in_time.map(|values| (values[CAMERA], values[RESPONSE], values[AGE]));
@@ -318,7 +325,9 @@ impl Gathered {
             outputs: self.outputs,
             frames: self.frames,
             throughput_fps: (seconds > 0.0).then(|| six_decimals(completed as f64 / seconds)),
-            miss_rate: (offered > 0).then(|| six_decimals(missed as f64 / offered as f64)),
+            miss_rate_ci95: miss_rate.map(|known| known.ci95.map(six_decimals)),
+            miss_rate_frames: miss_rate.map_or(0.0, |known| known.worth),
+            miss_rate: (offered > 0).then(|| six_decimals(missing as f64 / offered as f64)),
             detections: ((scenario.backend.executes() && manifest.detector.is_some()) || self.detections > 0)
                 .then_some(self.detections),
             service_ms: stats(&service, &service_dependence),

@@ -155,6 +155,12 @@ impl Misses {
         self.words[place] |= 1 << (sequence % 64);
     }
 
+    /// Whether a frame missed.
+    pub(super) fn contains(&self, sequence: u64) -> bool {
+        let word = self.words.get((sequence / 64) as usize);
+        word.is_some_and(|word| word >> (sequence % 64) & 1 == 1)
+    }
+
     /// The longest run of consecutive misses.
     pub(super) fn longest_streak(&self) -> u64 {
         let (mut longest, mut current) = (0, 0);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::analysis::Summary;
 use crate::analysis::summary::{Stats, TenantSummary, Verdict};
 use crate::digits::range;
-use crate::text::number::{UNKNOWN, or_unknown, percent, short, short_beside};
+use crate::text::number::{UNKNOWN, or_unknown, percent, share_range, short, short_beside};
 use crate::text::value_of;
 
 /// Writes the summary as Markdown tables.
@@ -78,7 +78,10 @@ fn tenants(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
                 tenant
                     .miss_rate
                     .filter(|_| tenant.deadline_ms.is_some() || frames.missed > 0),
-                percent
+                |rate| match tenant.miss_rate_ci95 {
+                    Some(range) => format!("{} ({})", percent(rate), share_range(range)),
+                    None => percent(rate),
+                }
             ),
             or_unknown(tenant.throughput_fps, short),
             frames.dropped

@@ -6,7 +6,7 @@ use super::view::{Block, Card, Cell, Chart, Glance, Key, Section, Table, cell, w
 use crate::analysis::summary::{Lack, SlowFrame, Summary, TenantSummary};
 use crate::digits::range;
 use crate::text::nodes::{drivers, of_submission};
-use crate::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, short, short_beside};
+use crate::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, share_range, short, short_beside};
 use crate::text::waterfall::{sampled, sentence, synchronised};
 
 /// Layers shown of a tenant; JSON has all.
@@ -72,7 +72,11 @@ fn card(number: usize, tenant: &TenantSummary, seconds: f64) -> Card {
     let promised = tenant.deadline_ms.is_some() || tenant.frames.missed > 0;
     figures.push(Glance {
         note: match tenant.deadline_ms {
-            Some(ms) => format!("deadline {} ms", mark(ms)),
+            Some(ms) => {
+                let within = tenant.miss_rate_ci95.map(share_range);
+                let within = within.map_or_else(String::new, |range| format!("{range} of frames, "));
+                format!("{within}deadline {} ms", mark(ms))
+            }
             None => "no deadline".to_owned(),
         },
         alarm: tenant.frames.missed > 0,

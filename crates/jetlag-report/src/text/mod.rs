@@ -38,7 +38,7 @@ use crate::record::Finding;
 use crate::shell;
 use crate::table::{Align, Grid, Ink, Text};
 use crate::units::Bytes;
-use number::{TimeUnit, UNKNOWN, or_unknown, percent, short, short_beside};
+use number::{TimeUnit, UNKNOWN, or_unknown, percent, share_range, short, short_beside};
 
 /// Writes the whole report.
 pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Result<()> {
@@ -201,6 +201,10 @@ fn responses(summary: &Summary, style: &Style) -> String {
             (stats.lacks.p90, stats.p90, stats.ci95.p90),
             (stats.lacks.p99, stats.p99, stats.ci95.p99),
         ];
+        let within = match tenant.deadline_ms {
+            Some(_) => tenant.miss_rate_ci95.map_or_else(String::new, share_range),
+            None => String::new(),
+        };
         let missed = match tenant.miss_rate {
             Some(rate) if rate > 0.0 => (percent(rate), Ink::Bad),
             Some(rate) if tenant.deadline_ms.is_some() => plain(percent(rate)),
@@ -222,6 +226,8 @@ fn responses(summary: &Summary, style: &Style) -> String {
         figures.push(plain(or_unknown(tenant.deadline_ms, |ms| unit.show(ms))));
         figures.push(missed);
         intervals.push(dim(if tenant.closed_loop { "closed loop" } else { "" }));
+        intervals.push(plain(""));
+        intervals.push(dim(within));
         grid.row(figures);
         grid.row(intervals);
     }

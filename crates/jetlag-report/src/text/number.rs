@@ -101,6 +101,16 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// The interval of a share.
+pub(crate) fn share_range([low, high]: [f64; 2]) -> String {
+    let (from, to) = (percent(low), percent(high));
+    match (low > 0.0 && !from.starts_with('<'), to.starts_with('<')) {
+        (true, _) => format!("{}–{to}", from.trim_end_matches(" %")),
+        (false, true) => to,
+        (false, false) => format!("≤ {to}"),
+    }
+}
+
 /// A figure, or the sign for an unknown one.
 pub(crate) fn or_unknown<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), show)
@@ -109,6 +119,14 @@ pub(crate) fn or_unknown<T>(value: Option<T>, show: impl FnOnce(T) -> String) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_interval_of_a_share_has_one_end_where_the_other_is_nothing() {
+        assert_eq!(share_range([0.012, 0.033]), "1.2–3.3 %");
+        assert_eq!(share_range([0.0, 0.095]), "≤ 9.5 %");
+        assert_eq!(share_range([0.0, 0.0001]), "< 0.1 %");
+        assert_eq!(share_range([0.0002, 0.31]), "≤ 31 %");
+    }
 
     #[test]
     fn figures_keep_about_four_digits() {

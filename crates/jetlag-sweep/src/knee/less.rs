@@ -15,6 +15,12 @@ const QUANTILES: [(&str, bool); 5] = [
     ("p50", false),
 ];
 
+/// Whether a figure of this name is a quantile.
+pub(crate) fn is_quantile(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    QUANTILES.iter().any(|(known, _)| *known == last)
+}
+
 /// The figure by which a promise of a quantile is broken, where that quantile itself is not known; `figure` finds others of the run.
 ///
 /// A quantile is never below the least value, nor below a lower quantile. Only a promise of *less* can be broken so, and none is kept so. In

@@ -13,6 +13,7 @@ mod table;
 pub use answer::{Knee, answer};
 pub use drops::{Dropped, dropped};
 pub use less::broken_by_less;
+pub(crate) use less::is_quantile;
 pub use search::{Probe, Search, Step};
 pub use table::{KneeOfTable, of_table};
 

@@ -12,13 +12,13 @@ fn table(points: &[(f64, f64)], half: f64, repeats: u32, noise: impl FnMut() -> 
         Column::new("camera.response.p99", "ms"),
         Column::new("camera.throughput", "fps"),
     ];
-    table_of(columns, points, half, repeats, noise)
+    table_of(columns, points, |_| half, repeats, noise)
 }
 
 fn table_of(
     columns: [Column; 2],
     points: &[(f64, f64)],
-    half: f64,
+    half: impl Fn(usize) -> f64,
     repeats: u32,
     mut noise: impl FnMut() -> f64,
 ) -> Table {
@@ -40,7 +40,11 @@ fn table_of(
         for repeat in 0..repeats {
             let mut run = run(&[("a", &place.to_string())], repeat);
             run.columns = Some(0);
-            let figure = |value: f64| Figure::with(value, value - half, value + half);
+            let half = half(place);
+            let figure = |value: f64| match half > 0.0 {
+                true => Figure::with(value, value - half, value + half),
+                false => Figure::plain(value),
+            };
             run.figures = vec![
                 figure(first + noise() * half / 2.0),
                 figure(second + noise() * half / 2.0),
@@ -102,12 +106,31 @@ fn what_the_intervals_do_not_decide_stays_and_is_named_so() {
 }
 
 #[test]
+fn an_estimate_without_an_interval_beats_nobody_and_a_count_does() {
+    let of = |names: [&str; 2], half: fn(usize) -> f64| {
+        let columns = names.map(|name| Column::new(format!("camera.{name}"), ""));
+        let table = table_of(columns, &[(10.0, 2.0), (20.0, 4.0), (30.0, 6.0)], half, 1, || 0.0);
+        let metrics = metrics(&names.join(","), &table).unwrap();
+        standings(&table.points(), &metrics)
+    };
+    let undecided = Standing::Undecided { beside: 0 };
+    // A quantile is an estimate, whether or not another point has its interval.
+    assert_eq!(of(["response.p50", "response.p99"], |_| 0.0)[1], undecided);
+    // What has an interval in any point is one, too.
+    assert_eq!(
+        of(["miss_rate", "response.mean"], |place| place as f64)[1],
+        undecided
+    );
+    assert_eq!(of(["dropped", "missed"], |_| 0.0)[1], Standing::Out { by: 0 });
+}
+
+#[test]
 fn a_figure_without_a_tenant_is_that_of_each() {
     let columns = ["camera", "lidar"].map(|tenant| Column::new(format!("{tenant}.response.p99"), "ms"));
     let table = table_of(
         columns,
         &[(10.0, 30.0), (30.0, 10.0), (15.0, 35.0)],
-        1.0,
+        |_| 1.0,
         1,
         || 0.0,
     );

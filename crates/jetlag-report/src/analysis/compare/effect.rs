@@ -17,6 +17,7 @@
 use crate::analysis::autocorrelation::correlation_of_events;
 use crate::analysis::dependence::{self, Bounds, Dependence};
 use crate::analysis::lack::Lack;
+use crate::analysis::missed;
 use crate::analysis::quantile::Quantile;
 use crate::analysis::student::{normal_quantile, t_quantile};
 
@@ -312,18 +313,15 @@ fn share_of(runs: &[Vec<bool>], inflation: f64, confidence: f64) -> Option<Side>
     let count = |run: &[bool]| run.iter().filter(|&&hit| hit).count();
     let hits: usize = runs.iter().map(|run| count(run)).sum();
     let p = hits as f64 / n as f64;
-    let worth = n as f64 / inflation;
-    let z = normal_quantile(f64::midpoint(1.0, confidence));
-    let middle = (p + z * z / (2.0 * worth)) / (1.0 + z * z / worth);
-    let half = z / (1.0 + z * z / worth) * (p * (1.0 - p) / worth + z * z / (4.0 * worth * worth)).sqrt();
+    let [low, high] = missed::interval(p, n as f64 / inflation, confidence);
     let shares = runs
         .iter()
         .filter(|run| !run.is_empty())
         .map(|run| Share::new(count(run), run.len(), p * (1.0 - p) * inflation));
     Some(Side {
-        low: if hits == 0 { 0.0 } else { (middle - half).max(0.0) },
+        low,
         value: p,
-        high: if hits == n { 1.0 } else { (middle + half).min(1.0) },
+        high,
         runs: shares.collect(),
     })
 }

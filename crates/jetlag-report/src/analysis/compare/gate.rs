@@ -167,6 +167,9 @@ fn lacking(line: &Expectation, run: &RunSample) -> String {
         (Some(tenant), _) if metric.says_nothing(tenant).is_some() => {
             format!("it says nothing of {name}, which has no deadline or runs in a closed loop")
         }
+        (Some(tenant), _) if let Some(needs) = line.needs(tenant) => {
+            format!("it needs {needs} frames; there are {}", tenant.frames.offered)
+        }
         (_, Some((Lack::Frames(needs), count))) => format!("it needs {needs} frames; there are {count}"),
         (_, Some((Lack::Wanders, _))) => "the machine wanders more slowly than the run is long".to_owned(),
         _ => "the run has no such figure".to_owned(),

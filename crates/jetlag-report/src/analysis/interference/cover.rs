@@ -19,10 +19,13 @@ fn length(from: Stamp, to: Stamp) -> i128 {
 impl Cover {
     /// Of spans in order of their start, which may overlap.
     pub(super) fn of(spans: &[Span]) -> Self {
+        Cover::of_stretches(spans.iter().map(|span| (span.started, span.finished)))
+    }
+
+    /// Of stretches in order of their start, which may overlap.
+    pub(super) fn of_stretches(stretches: impl Iterator<Item = (Stamp, Stamp)>) -> Self {
         let mut cover = Cover::default();
-        spans
-            .iter()
-            .for_each(|span| cover.push(span.started, span.finished));
+        stretches.for_each(|(from, to)| cover.push(from, to));
         cover
     }
 

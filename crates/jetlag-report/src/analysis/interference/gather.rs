@@ -11,7 +11,7 @@ use crate::analysis::timeline::Timeline;
 use crate::record::{FrameRecord, Outcome, Phase, PhaseRecord, PhaseSpec};
 use crate::units::{Nanos, Stamp};
 
-/// Spans kept at most, for all tenants together: 24 bytes each.
+/// Spans kept at most, for all tenants together: 32 bytes each.
 const MOST_SPANS: usize = 1 << 18;
 /// Spans of a slice of this length are kept or discarded together.
 const SLICE: i64 = 4_000_000_000;
@@ -93,13 +93,24 @@ pub(in crate::analysis) struct Part {
     pub(in crate::analysis) late: u64,
 }
 
-/// One frame in service while all ran together.
+/// One frame that was due while all ran together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Span {
     pub(super) started: Stamp,
     pub(super) finished: Stamp,
+    /// When it was due.
+    pub(super) released: Stamp,
+    /// Its number, modulo 2³².
+    pub(super) sequence: u32,
     /// Whether it is a frame to estimate from: completed, and not of the warm-up. Other frames still count as company.
     pub(super) counts: bool,
+}
+
+impl Span {
+    /// Whether it was in service at all. One that was dropped starts and ends when it was due.
+    pub(super) fn is_served(&self) -> bool {
+        self.finished > self.started
+    }
 }
 
 /// Frames in service by tenant; in very long runs, in slices of time spread evenly over the run.
@@ -178,10 +189,16 @@ impl Phases {
     /// Adds a frame; returns how many durations were kept of it.
     pub(in crate::analysis) fn frame(&mut self, frame: &FrameRecord, late_after: Nanos, exact: bool) -> u64 {
         let served = matches!(frame.outcome, Outcome::Completed | Outcome::Failed);
-        if served && frame.phase == Phase::Together {
+        if frame.phase == Phase::Together && frame.outcome != Outcome::Unfinished {
+            let [started, finished] = match served {
+                true => [frame.started, frame.finished],
+                false => [frame.released; 2],
+            };
             let span = Span {
-                started: frame.started,
-                finished: frame.finished,
+                started,
+                finished,
+                released: frame.released,
+                sequence: frame.sequence as u32,
                 counts: frame.outcome == Outcome::Completed && !frame.warmup,
             };
             self.spans.push(frame.tenant, span);
@@ -563,6 +580,8 @@ mod tests {
                     Span {
                         started,
                         finished: started + Nanos(step / 2),
+                        released: started,
+                        sequence: i as u32,
                         counts: true,
                     },
                 );
@@ -587,6 +606,8 @@ mod tests {
         let span = |started: Stamp| Span {
             started,
             finished: started + Nanos(1),
+            released: started,
+            sequence: 0,
             counts: true,
         };
         let mut spans = Spans::default();

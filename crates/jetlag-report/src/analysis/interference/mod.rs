@@ -12,6 +12,7 @@ mod figure;
 mod gather;
 mod matrix;
 mod overlap;
+mod schedule;
 mod sensitivity;
 mod turns;
 mod two_stage;

@@ -1,12 +1,16 @@
 //! A tenant's frames next to its co-runners' while all ran together: for what share of a frame's service each
 //! co-runner was in service too, and how much slower the frame runs meanwhile.
 //!
-//! This module decides which pairs can be estimated and says why where one cannot; `two_stage` makes the estimate.
+//! This module decides which pairs can be estimated and says why where one cannot; `two_stage` makes the estimate, by when frames
+//! were due (`schedule`).
 //! With more than one co-runner whose presence varies, each is judged by the time in which only it was in service:
 //! three tenants on a device slow each other down by something else than twice what two do.
 
+use std::collections::BTreeSet;
+
 use super::cover::{Cover, by_company};
 use super::gather::{Phases, Span, Spans};
+use super::schedule::{self, Cycle, presence};
 use super::two_stage::{Frames, Lost, Unknown, lost};
 use crate::analysis::quantile::Quantile;
 use crate::analysis::recorded::Recorded;
@@ -51,20 +55,44 @@ pub(super) fn overlaps(scenario: &Scenario, recorded: Recorded, phases: &Phases)
     let present: Vec<usize> = (0..number)
         .filter(|&tenant| spans.of[tenant].iter().any(|span| span.counts))
         .collect();
+    let arrivals: Vec<Arrival> = scenario.tenants.iter().map(|tenant| tenant.arrival).collect();
     if present.len() < 2 || present.len() > MOST_TENANTS {
         return Vec::new();
     }
-    let covers: Vec<Cover> = spans.of.iter().map(|spans| Cover::of(spans)).collect();
+    let company: Vec<Company<'_>> = (0..number)
+        .map(|tenant| Company::of(&spans.of[tenant], arrivals[tenant]))
+        .collect();
     let mut found = Vec::new();
     for &tenant in &present {
         let others: Vec<usize> = present.iter().copied().filter(|&other| other != tenant).collect();
-        let company: Vec<&Cover> = others.iter().map(|&other| &covers[other]).collect();
-        let judged = judge(spans, tenant, &company, takes_turns(scenario.sharing));
+        let beside: Vec<&Company<'_>> = others.iter().map(|&other| &company[other]).collect();
+        let judged = judge(spans, &company[tenant], &beside, takes_turns(scenario.sharing));
         for (other, judged) in others.into_iter().zip(judged) {
             found.push(judged.named(scenario, recorded, [tenant, other]));
         }
     }
     found
+}
+
+/// A tenant among the others.
+struct Company<'a> {
+    spans: &'a [Span],
+    arrival: Arrival,
+    /// When it was in service.
+    served: Cover,
+    /// When it would have been, had all its frames lasted as long as each other.
+    presence: Cover,
+}
+
+impl<'a> Company<'a> {
+    fn of(spans: &'a [Span], arrival: Arrival) -> Self {
+        Company {
+            spans,
+            arrival,
+            served: Cover::of(spans),
+            presence: presence(spans, arrival),
+        }
+    }
 }
 
 /// Sharing modes in which frames wait for each other instead of running at the same time.
@@ -86,13 +114,13 @@ struct Judged {
 }
 
 /// The results for a tenant and each of its co-runners.
-fn judge(spans: &Spans, tenant: usize, others: &[&Cover], turns: bool) -> Vec<Judged> {
-    let own = &spans.of[tenant];
+fn judge(spans: &Spans, own: &Company<'_>, others: &[&Company<'_>], turns: bool) -> Vec<Judged> {
     let served = spans.of.iter().flatten().map(|span| span.finished - span.started);
     let longest = served.max().unwrap_or(Nanos::ZERO);
     let frames: Vec<Span> = own
+        .spans
         .iter()
-        .filter(|span| span.counts && span.finished > span.started)
+        .filter(|span| span.counts && span.is_served())
         .filter(|span| spans.sees_all_from(span.started, longest))
         .copied()
         .collect();
@@ -102,8 +130,8 @@ fn judge(spans: &Spans, tenant: usize, others: &[&Cover], turns: bool) -> Vec<Ju
         .iter()
         .enumerate()
         .map(|(place, other)| {
-            let met = first.shares(&frames, other);
-            let beside: f64 = frames.iter().map(|frame| share_of(frame, other)).sum();
+            let met = first.shares(&frames, &other.served);
+            let beside: f64 = frames.iter().map(|frame| share_of(frame, &other.served)).sum();
             let mean_share = beside / frames.len().max(1) as f64;
             let of = |kind: &dyn Fn(f64) -> bool| Met::of(&frames, |place| kind(met[place]));
             let constant = constant(&met, mean_share);
@@ -119,19 +147,28 @@ fn judge(spans: &Spans, tenant: usize, others: &[&Cover], turns: bool) -> Vec<Ju
             }
         })
         .collect();
-    if turns || overlap_themselves(own) {
+    if turns || overlap_themselves(own.spans) {
         let why = if turns { Why::Turns } else { Why::OwnOverlap };
         all.iter_mut().for_each(|judged| judged.lost = Err(why));
         return all;
     }
     // A co-runner that is there all the time, or never, is part of the baseline for the others.
-    let companies = by_company(&varying.iter().map(|&other| others[other]).collect::<Vec<_>>());
+    let varied: Vec<&Company<'_>> = varying.iter().map(|&other| others[other]).collect();
+    let companies = by_company(&varied.iter().map(|other| &other.served).collect::<Vec<_>>());
+    let presences = by_company(&varied.iter().map(|other| &other.presence).collect::<Vec<_>>());
     let met: Vec<Vec<f64>> = companies
         .iter()
         .map(|company| first.shares(&frames, company))
         .collect();
     let kinds: Vec<usize> = (0..companies.len())
         .filter(|&kind| count(&met[kind], |share| share > CLEAR) >= LEAST_FRAMES)
+        .collect();
+    let of_schedule =
+        |other: &&Company<'_>| Cycle::of((own.spans, own.arrival), (other.spans, other.arrival));
+    let cycles: BTreeSet<Cycle> = varied
+        .iter()
+        .filter_map(of_schedule)
+        .chain(Cycle::of_content(&frames, own.arrival))
         .collect();
     let found = lost(&Frames {
         service: frames.iter().map(service).collect(),
@@ -142,7 +179,14 @@ fn judge(spans: &Spans, tenant: usize, others: &[&Cover], turns: bool) -> Vec<Ju
                 frames.iter().map(within).collect()
             })
             .collect(),
-        first: kinds.iter().map(|&kind| met[kind].clone()).collect(),
+        due: kinds
+            .iter()
+            .map(|&kind| schedule::met(&frames, own.arrival, &presences[kind]))
+            .collect(),
+        places: cycles
+            .into_iter()
+            .flat_map(|cycle| cycle.places(&frames))
+            .collect(),
     });
     for (kind, &other) in varying.iter().enumerate() {
         let place = kinds.iter().position(|&kept| kept == kind);
@@ -187,7 +231,7 @@ fn constant(met: &[f64], mean_share: f64) -> Option<Why> {
 fn overlap_themselves(spans: &[Span]) -> bool {
     let mut latest = Stamp(i64::MIN);
     let mut early = 0usize;
-    for span in spans {
+    for span in spans.iter().filter(|span| span.is_served()) {
         early += usize::from(span.started < latest);
         latest = latest.max(span.finished);
     }
@@ -385,6 +429,8 @@ mod tests {
         Span {
             started: Stamp(started),
             finished: Stamp(finished),
+            released: Stamp(started),
+            sequence: 0,
             counts: true,
         }
     }
@@ -456,7 +502,8 @@ mod tests {
         let other = [span(0, 4_000)];
         let mut spans = Spans::default();
         spans.of = vec![own, other.to_vec()];
-        let judged = judge(&spans, 0, &[&Cover::of(&other)], false);
+        let [own, beside] = [0, 1].map(|tenant| Company::of(&spans.of[tenant], Arrival::Closed));
+        let judged = judge(&spans, &own, &[&beside], false);
         assert_eq!((judged[0].frames, judged[0].mean_share), (20, 1.0));
     }
 

@@ -2,14 +2,16 @@
 //!
 //! A frame that needs W alone, and loses the share β of the time O during which a co-runner is in service too, is in
 //! service for T = W + β O. O depends on W (a longer frame overlaps more, just because it is longer), so the slope of
-//! T on O is not β. The overlap in the first stretch of a frame, before the shortest frames are done, does not depend
-//! on the frame's own length: that share Z of the stretch is the instrument. β is the value for which the rest, T − β
+//! T on O is not β. What it would overlap if frames lasted as long as each other, by when they were due (`schedule`), does
+//! not depend on any frame's length: that share Z is the instrument. β is the value for which the rest, T − β
 //! O, is uncorrelated with Z. With several kinds of company there is an O, a Z and a β for each, solved jointly.
 //!
-//! Z depends on the past, which may also predict W: a closed loop starts a frame when the previous one ends, a queue
-//! does so too, and frames resemble those before them. So Z and T − β O are compared only after the service time of
+//! Z depends on the past, which may also predict W: a closed loop starts a frame when the previous one ends, and frames
+//! resemble those before them. So Z and T − β O are compared only after the service time of
 //! the previous frame, its mean over the last `past::RECENT` frames and a slow trend (a piecewise line) have been
-//! regressed out of both. These use only the past and not the whole run, since what follows a frame depends on it.
+//! regressed out of both. These use only the past and not the whole run, since what follows a frame depends on it. Where releases
+//! repeat after some frames, so does Z, and W may do the same: the mean of each place in that cycle is taken off both, too, and
+//! what jitter or drift moves is left.
 //!
 //! The interval holds every β for which the data do not reject that T − β O is unrelated to Z (T. W. Anderson and H.
 //! Rubin, *Annals of Mathematical Statistics* 20, 1949): it is also valid for a weak instrument. The variance is made
@@ -37,8 +39,9 @@ const LEAST_VARIATION: f64 = 0.02;
 const LEAST_WORTH: f64 = 20.0;
 /// Largest t² ÷ F, with F the F statistic of the first stage: with many blocks F is then at least 23.
 const MOST_DOUBT: f64 = 1.0 / 6.0;
-/// Widest interval that is reported, as a share of the overlap time.
-const WIDEST: f64 = 0.5;
+/// Widest interval that is reported, as a share of the overlap time. Much narrower ones would be chosen by the luck of their own
+/// estimate, and hold the truth less often.
+const WIDEST: f64 = 1.0;
 
 /// The estimated share of the overlap time that is lost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,8 +69,10 @@ pub(super) struct Frames {
     pub(super) service: Vec<f64>,
     /// Overlap time O, in the unit of `service`.
     pub(super) beside: Vec<Vec<f64>>,
-    /// Covered share of the first stretch (instrument Z), from 0 to 1.
-    pub(super) first: Vec<Vec<f64>>,
+    /// Share that would be covered if frames lasted as long as each other (instrument Z), from 0 to 1.
+    pub(super) due: Vec<Vec<f64>>,
+    /// Whether a frame has a place in the cycle of releases, for each place.
+    pub(super) places: Vec<Vec<f64>>,
 }
 
 /// The loss for each kind of company. A kind that hardly varies is treated as part of the baseline, so that it does
@@ -102,13 +107,14 @@ enum Useless {
 
 fn lost_beside(frames: &Frames, kinds: &[usize]) -> Result<Vec<Result<Lost, Unknown>>, Useless> {
     let n = frames.service.len().saturating_sub(1);
-    let course = course_of_time(n);
+    let mut course = course_of_time(n);
+    course.extend(frames.places.iter().map(|place| place[1..].to_vec()));
     let terms = 1 + course.len() + 2 + kinds.len();
     if n < FRAMES_A_TERM * terms {
         return Err(Useless::All(Unknown::Few));
     }
     let beside = || kinds.iter().map(|&kind| &frames.beside[kind]);
-    let first = || kinds.iter().map(|&kind| frames.first[kind][1..].to_vec());
+    let first = || kinds.iter().map(|&kind| frames.due[kind][1..].to_vec());
     let mut known = course.clone();
     let mut fit = Fit::of(
         frames.service[1..].to_vec(),
@@ -292,7 +298,8 @@ mod tests {
         let mut frames = Frames {
             service: Vec::new(),
             beside: vec![Vec::new(); 2],
-            first: vec![Vec::new(); 2],
+            due: vec![Vec::new(); 2],
+            places: Vec::new(),
         };
         let mut own = 0.0;
         for _ in 0..n {
@@ -307,7 +314,7 @@ mod tests {
                 let beside = first * 5e6 + (alone - 5e6).max(0.0) * uniform();
                 service += lost * beside;
                 frames.beside[who].push(beside);
-                frames.first[who].push(first);
+                frames.due[who].push(first);
             }
             frames.service.push(service);
         }
@@ -338,11 +345,12 @@ mod tests {
             let frames = Frames {
                 service: frames.service.clone(),
                 beside: frames.beside[..first.len()].to_vec(),
-                first,
+                due: first,
+                places: Vec::new(),
             };
             lost(&frames)
         };
-        let first = &frames.first[0];
+        let first = &frames.due[0];
         let twice = vec![first.clone(), first.clone()];
         assert_eq!(
             with(twice),
@@ -367,7 +375,7 @@ mod tests {
     fn noise_as_an_instrument_says_nothing() {
         let mut frames = made(2_000, 0.0, 3);
         let noise = made(2_000, 0.0, 4);
-        frames.first = noise.first;
+        frames.due = noise.due;
         for found in lost(&frames) {
             assert!(matches!(found, Err(Unknown::Weak)), "{found:?}");
         }
@@ -440,7 +448,7 @@ mod tests {
             "{found:?}"
         );
         assert_eq!(found.share, 0.25);
-        assert_eq!(of(40, 2.0), Err(Unknown::Wide));
+        assert_eq!(of(40, 4.0), Err(Unknown::Wide));
         assert_eq!(of(36, 1.0), Err(Unknown::Few), "nine blocks");
     }
 
@@ -496,7 +504,7 @@ mod tests {
         let of = |n: usize| {
             let mut frames = made(n + 1, 0.0, 1);
             frames.beside.truncate(1);
-            frames.first.truncate(1);
+            frames.due.truncate(1);
             lost(&frames)[0]
         };
         // A constant, a course of time in one piece, two of the past and one kind of company: five terms.

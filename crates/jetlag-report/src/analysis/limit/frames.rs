@@ -67,8 +67,8 @@ pub(in super::super) enum More {
     Time,
     /// The planned time, which was not reached: so many seconds are enough.
     Patience { seconds: f64 },
-    /// So many seconds; `alone` where those in which the tenant runs alone count.
-    Seconds { seconds: f64, alone: bool },
+    /// So many seconds.
+    Seconds { seconds: f64 },
     /// A longer recording of somebody's program, of so many seconds where that can be said.
     Recording { seconds: Option<f64> },
     /// No time that a person would wait for: what changes too slowly is the machine.
@@ -252,13 +252,8 @@ impl More {
             More::Recording {
                 seconds: Some(seconds),
             } => format!("Record for {seconds} s or longer at this rate.").into(),
-            More::Seconds { seconds, alone } => {
-                let why = match alone {
-                    true => ": only the time in which the tenant runs alone counts here",
-                    false => "",
-                };
-                format!("Run for {seconds} s or longer at this rate (`--set duration={seconds}s`){why}.")
-                    .into()
+            More::Seconds { seconds } => {
+                format!("Run for {seconds} s or longer at this rate (`--set duration={seconds}s`).").into()
             }
         }
     }

@@ -55,6 +55,8 @@ pub(in super::super) enum RunLimit {
 /// What an expectation would have needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) enum Lacking {
+    /// Frames: a share this small shows in no fewer.
+    Misses { needs: u64, has: u64 },
     /// Each tenant alone, which was not measured.
     Baseline,
     /// Frames of every tenant in each phase.
@@ -143,6 +145,11 @@ impl RunLimit {
                         "{tenant} runs in a closed loop, in which a frame is released when the tenant is ready and is never \
                          late"
                     ),
+                    Lacking::Misses { needs, has } => {
+                        format!(
+                            "a share this small needs {needs} frames, as they depend on each other, and there are {has}"
+                        )
+                    }
                     Lacking::Slowdown(why) => why.clone(),
                     Lacking::Baseline | Lacking::Frames | Lacking::Figure => {
                         "the run has no such figure".to_owned()
@@ -176,6 +183,7 @@ impl RunLimit {
             RunLimit::UnreadableExpectation(_) => "Correct the line in `expect`.",
             RunLimit::UndecidedExpectation { lacking, .. } => match lacking {
                 Lacking::Baseline => "Measure each tenant alone, too: `baseline: (alone: true)`.",
+                Lacking::Misses { .. } => "Run for longer.",
                 Lacking::Slowdown(_) => "The slowdown's own place says what it takes.",
                 Lacking::Frames => {
                     "Make sure that every tenant completes frames in each phase: a phase in which one completes \

@@ -7,6 +7,7 @@
 use super::super::watch::Kept;
 use super::chance::{Chance, Seen, chance};
 use super::{Judge, LEAST_USUAL};
+use crate::analysis::rhythm;
 use crate::scenario::{Arrival, Tenant};
 use crate::units::Nanos;
 
@@ -188,23 +189,16 @@ fn parts(judge: &Judge<'_>, circumstance: Circumstance) -> usize {
     (usual.len() / LEAST_IN_PART).min(by_time).max(PARTS)
 }
 
-/// After how many of a tenant's frames another's releases stand to its own as before; 1 where they do so after none, or
-/// after many.
+/// After how many of a tenant's frames another's releases stand to its own as before, within a jitter; 1 where they do so after
+/// none, or after many.
 fn rhythm(own: &Tenant, other: &Tenant, frames: u64) -> u32 {
-    let hz = |tenant: &Tenant| match tenant.arrival {
-        Arrival::Periodic { hz, jitter, .. } if jitter == Nanos::ZERO => Some(hz),
-        Arrival::Sampled { hz, .. } => Some(hz),
+    let period = |tenant: &Tenant| match tenant.arrival {
+        Arrival::Periodic { hz, .. } | Arrival::Sampled { hz, .. } => Some(1.0 / hz),
         _ => None,
     };
-    let Some((own, other)) = hz(own).zip(hz(other)) else {
-        return 1;
-    };
-    let locked = |&length: &u32| {
-        let releases = f64::from(length) * other / own;
-        let slips = (releases - releases.round()).abs() * frames as f64 / f64::from(length);
-        releases.round() >= 1.0 && slips < 0.25
-    };
-    (1..=LONGEST_RHYTHM).find(locked).unwrap_or(1)
+    let periods = period(own).zip(period(other));
+    let found = periods.and_then(|(own, other)| rhythm::rhythm(frames as f64, own, other, LONGEST_RHYTHM));
+    found.unwrap_or(1)
 }
 
 #[cfg(test)]
@@ -227,20 +221,14 @@ mod tests {
     #[test]
     fn releases_are_in_step_where_they_meet_again_after_few_frames_all_through_the_run() {
         let of = |own: f64, other: f64| rhythm(&tenant(own, Nanos::ZERO), &tenant(other, Nanos::ZERO), 1800);
-        assert_eq!((of(30.0, 10.0), of(10.0, 30.0), of(30.0, 20.0)), (3, 1, 3));
-        assert_eq!((of(30.0, 29.97), of(30.0, 29.0)), (1, 1));
+        assert_eq!((of(30.0, 10.0), of(10.0, 30.0), of(30.0, 20.0)), (3, 2, 3));
+        assert_eq!((of(30.0, 10.01), of(30.0, 13.7)), (3, 1));
+        // A jitter moves a release within its place in the rhythm, and not to another.
         let shaken = tenant(10.0, Nanos::from_millis(5));
-        assert_eq!(rhythm(&tenant(30.0, Nanos::ZERO), &shaken, 1800), 1);
+        assert_eq!(rhythm(&tenant(30.0, Nanos::ZERO), &shaken, 1800), 3);
     }
 
     use super::super::tests::{frame_beside, judged, judged_of};
-
-    #[test]
-    fn releases_that_slip_by_less_than_a_quarter_of_a_frame_over_the_run_are_in_step() {
-        let of = |other: f64| rhythm(&tenant(30.0, Nanos::ZERO), &tenant(other, Nanos::ZERO), 1800);
-        // After three frames 1.0002 releases: over 600 times three frames 0.12 of one; at 10.005 Hz 0.3.
-        assert_eq!((of(10.002), of(10.005)), (3, 1));
-    }
 
     #[test]
     fn what_any_found_circumstance_explains_is_explained() {

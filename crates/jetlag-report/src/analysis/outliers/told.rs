@@ -200,8 +200,8 @@ impl Judge<'_> {
         };
         if suspect.locked {
             let text = format!(
-                "{what}; {there}. Their releases are locked, so any cause with the same period looks the same: \
-                 release one of them by `Periodic` with a `jitter` to tell them apart."
+                "{what}; {there}. Their releases have a rhythm in common, so any cause with the same period looks the same: give \
+                 them rates that are no multiples, or release one at random (`Poisson`), to tell them apart."
             );
             return (Some("locked"), text);
         }

@@ -28,6 +28,11 @@ pub struct TenantSummary {
     pub throughput_fps: Option<f64>,
     /// Missed frames over offered frames; `None` where none was offered.
     pub miss_rate: Option<f64>,
+    /// The 95 % interval of `miss_rate`.
+    pub miss_rate_ci95: Option<[f64; 2]>,
+    /// Independent frames that would tell as much of it.
+    #[serde(skip)]
+    pub miss_rate_frames: f64,
     /// Objects reported in completed frames; `None` of a tenant that detects nothing, such as a simulated one.
     pub detections: Option<u64>,
     /// finished − released, of completed frames.
