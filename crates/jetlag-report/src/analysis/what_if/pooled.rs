@@ -107,7 +107,7 @@ mod tests {
         for found in &traces {
             let response = found.tenants[0].response;
             let [low, high] = response.change_ci95.unwrap();
-            assert!(low <= -0.393 && -0.393 <= high && high < -0.2, "{low} {high}");
+            assert!((low..=high).contains(&-0.393) && high < -0.2, "{low} {high}");
             assert_eq!((response.change, found.traces), (Some(-0.348_25), 4));
             assert!(found.assumptions[0].contains("mean of 4 traces"));
         }
