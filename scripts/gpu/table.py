@@ -22,7 +22,7 @@ def ms(value):
 
 def known():
     """Plans that take 3 and 5 ms by the device's own clock: how far off each is reported (error of the p50, in µs and percent)."""
-    print("case              3 ms plan   off                 5 ms plan   off                 queue p50  response p50 (3 ms)  wakeup")
+    print("case              3 ms plan   off                 5 ms plan   off                 queue p50  response p50 (3 ms)  unattributed")
     for case in ("three-Block", "three-Spin", "three-Yield", "graph-three", "loaded-Off-three", "loaded-On-three"):
         short, long = summary(case), summary(case.replace("three", "five"))
         if not (short and long):
@@ -34,7 +34,7 @@ def known():
         print(
             f"{case:16s}  {ms(p50(a))}      {off(a, 3.0)}   {ms(p50(b))}      {off(b, 5.0)}   "
             f"{ms(a['stages_ms']['queue']['p50'])}     {ms(a['response_ms']['p50'])}              "
-            f"{ms(parts.get('wakeup', {}).get('mean_ms'))}"
+            f"{ms(parts.get('unattributed', {}).get('mean_ms'))}"
         )
     for depth in (1, 2, 4):
         if run := summary(f"depth-{depth}"):

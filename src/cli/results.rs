@@ -38,6 +38,10 @@ pub struct ReportArgs {
     /// "conv*" x0.5` (also layer, call, h2d, d2h, preprocess, …), `camera: graph`, `without load`.
     #[arg(long = "what-if", value_name = "CHANGE", conflicts_with_all = ["html", "layers", "kernels"])]
     pub what_if: Vec<String>,
+    /// With --what-if: a run of the same program whose frames were not traced (`jetlag trace --no-gpu`), to which the change is
+    /// applied. Several RUNs are several traces of one program: their predictions are put together.
+    #[arg(long, value_name = "RUN", requires = "what_if")]
+    pub untraced: Option<PathBuf>,
     /// Hold the total power against a budget, such as 15W: the share of the time and the moments above it.
     #[arg(long, value_name = "POWER", conflicts_with_all = ["html", "layers", "kernels", "critical_path", "what_if", "compat", "from_trtexec"])]
     pub budget: Option<String>,

@@ -136,6 +136,7 @@ pub fn show(path: &Path, format: ResultFormat, junit: Option<&Path>) -> anyhow::
         kernels: false,
         critical_path: false,
         what_if: Vec::new(),
+        untraced: None,
         budget: None,
         junit: junit.map(Path::to_owned),
         format,

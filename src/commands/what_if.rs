@@ -20,11 +20,11 @@ use crate::analysis::critical::{Member, critical};
 use crate::analysis::start_up::FirstFrames;
 use crate::analysis::summary::critical::CriticalPath;
 use crate::analysis::summary::start_up::TenantStart;
-use crate::analysis::summary::what_if::WhatIf;
+use crate::analysis::summary::what_if::{PredictedTenant, WhatIf};
 use crate::analysis::traced::{Traced, TracedPhase};
-use crate::analysis::what_if::{Change, Untraced, parse, what_if};
+use crate::analysis::what_if::{Change, Untraced, parse, pool, what_if};
 use crate::cli::{Format, ReportArgs, ResultFormat};
-use crate::record::{Event, Phase};
+use crate::record::{Event, Outcome as FrameOutcome, Phase};
 use crate::report;
 
 /// A run's summary with what its trace tells.
@@ -43,11 +43,17 @@ struct Answer {
 
 /// Prints critical paths and predictions; the outcome is that of the report.
 pub(super) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
-    let answers: Vec<Answer> = args
+    let beside = args.untraced.as_deref().map(Beside::read).transpose()?;
+    let mut answers: Vec<Answer> = args
         .runs
         .iter()
-        .map(|run| answer(run, &args.what_if))
+        .map(|run| answer(run, &args.what_if, beside.as_ref()))
         .collect::<anyhow::Result<_>>()?;
+    let mut predictions: Vec<&mut WhatIf> = answers
+        .iter_mut()
+        .filter_map(|answer| answer.what_if.as_mut())
+        .collect();
+    pool(&mut predictions);
     let mut out = Vec::new();
     if super::report::plain_format(args.format)? == Format::Json {
         match &answers[..] {
@@ -88,8 +94,100 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     Ok(worst(answers.iter().map(|answer| &answer.summary)))
 }
 
+/// The frames of another run that were not traced.
+struct Beside {
+    file: String,
+    /// By the tenants' names.
+    tenants: Vec<(String, Untraced)>,
+}
+
+impl Beside {
+    fn read(path: &Path) -> anyhow::Result<Beside> {
+        let reader = open(path)?;
+        let names: Vec<String> = reader
+            .manifest()
+            .tenants
+            .iter()
+            .map(|tenant| tenant.name.clone())
+            .collect();
+        let mut gathered = Gathered::new(names.len());
+        for event in reader {
+            gathered.push(&event?);
+        }
+        let Some(untraced) = gathered.finish() else {
+            return Err(WrongUse(format!(
+                "{}: its frames were traced themselves; record untraced ones with `jetlag trace --no-gpu -o FILE -- COMMAND`",
+                path.display()
+            ))
+            .into());
+        };
+        Ok(Beside {
+            file: path.display().to_string(),
+            tenants: names.into_iter().zip(untraced).collect(),
+        })
+    }
+
+    /// In the order of these tenants. Of one tenant each, the names do not matter: they are of processes.
+    fn of(&self, names: &[&str]) -> anyhow::Result<Vec<Untraced>> {
+        if let ([_], [(_, only)]) = (names, &self.tenants[..]) {
+            return Ok(vec![only.clone()]);
+        }
+        let of = |name: &&str| self.tenants.iter().find(|(known, _)| known == name);
+        if names.iter().all(|name| of(name).is_none()) {
+            let known: Vec<&str> = self.tenants.iter().map(|(name, _)| name.as_str()).collect();
+            return Err(WrongUse(format!(
+                "{}: has none of the tenants {}; it has {}",
+                self.file,
+                names.join(", "),
+                known.join(", ")
+            ))
+            .into());
+        }
+        let found = names.iter().map(of);
+        Ok(found
+            .map(|known| known.map_or_else(Untraced::default, |(_, frames)| frames.clone()))
+            .collect())
+    }
+}
+
+/// The measured frames of a run, as its events come.
+struct Gathered {
+    untraced: Vec<Untraced>,
+    is_traced: bool,
+}
+
+impl Gathered {
+    fn new(tenants: usize) -> Gathered {
+        Gathered {
+            untraced: vec![Untraced::default(); tenants],
+            is_traced: false,
+        }
+    }
+
+    fn push(&mut self, event: &Event) {
+        match event {
+            Event::PhaseSpec(spec) if spec.traced && spec.phase == Phase::Together => self.is_traced = true,
+            Event::Frame(frame)
+                if frame.phase == Phase::Together
+                    && !frame.warmup
+                    && frame.outcome == FrameOutcome::Completed =>
+            {
+                if let Some(own) = self.untraced.get_mut(usize::from(frame.tenant)) {
+                    own.push(frame);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// None where the measurement itself was traced.
+    fn finish(self) -> Option<Vec<Untraced>> {
+        (!self.is_traced).then_some(self.untraced)
+    }
+}
+
 /// Reads a run; predicts where there are changes and a trace.
-fn answer(path: &Path, lines: &[String]) -> anyhow::Result<Answer> {
+fn answer(path: &Path, lines: &[String], beside: Option<&Beside>) -> anyhow::Result<Answer> {
     let reader = open(path)?;
     let members = Member::of_run(reader.manifest());
     let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
@@ -100,9 +198,11 @@ fn answer(path: &Path, lines: &[String]) -> anyhow::Result<Answer> {
         .collect::<Result<_, _>>()?;
     let manifest = reader.manifest().clone();
     let (mut traced, mut first) = (Traced::default(), FirstFrames::new(manifest.tenants.len()));
+    let mut gathered = Gathered::new(manifest.tenants.len());
     let summary = summarize(reader, path, |event| {
         take(&mut traced, event);
         first.push(event);
+        gathered.push(event);
     });
     traced.settle();
     if traced.left_out > 0 {
@@ -119,16 +219,16 @@ fn answer(path: &Path, lines: &[String]) -> anyhow::Result<Answer> {
         .collect();
     let what_if = match widest(&traced) {
         Some(phase) if !changes.is_empty() => {
-            let untraced: Vec<Untraced> = summary
-                .tenants
-                .iter()
-                .map(|tenant| Untraced {
-                    response_ms: tenant.response_ms.p50,
-                    service_ms: tenant.service_ms.p50,
-                })
-                .collect();
+            let (untraced, of) = match (beside, gathered.finish()) {
+                (Some(beside), _) => (beside.of(&names)?, Some(beside.file.clone())),
+                (None, Some(own)) => (own, Some("this run".to_owned())),
+                (None, None) => (Vec::new(), None),
+            };
             let found = what_if(phase, &traced.names, &members, &changes, &untraced);
-            Some(found.map_err(|error| WrongUse(error.to_string()))?)
+            let mut found = found.map_err(|error| WrongUse(error.to_string()))?;
+            let is_known = |tenant: &PredictedTenant| tenant.service.untraced_ms.is_some();
+            found.untraced = of.filter(|_| found.tenants.iter().any(is_known));
+            Some(found)
         }
         _ => None,
     };

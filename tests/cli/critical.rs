@@ -213,6 +213,84 @@ fn fields(value: &Value) -> Vec<String> {
     }
 }
 
+/// As `jetlag trace` records: the measurement itself is traced, so nothing untraced is beside it.
+#[test]
+fn a_program_s_trace_is_a_perturbed_one_until_untraced_frames_are_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let is_traced = |event: &Event| match event {
+        Event::Frame(frame) => frame.phase != Phase::Together,
+        Event::PhaseSpec(spec) => spec.traced,
+        _ => true,
+    };
+    let own = traced().into_iter().filter(is_traced).map(|event| match event {
+        Event::PhaseSpec(spec) => Event::PhaseSpec(PhaseSpec {
+            phase: Phase::Together,
+            ..spec
+        }),
+        Event::Frame(frame) => Event::Frame(FrameRecord {
+            phase: Phase::Together,
+            ..frame
+        }),
+        Event::Activities(batch) => Event::Activities(ActivityBatch {
+            phase: Phase::Together,
+            ..batch
+        }),
+        Event::Trace(trace) => Event::Trace(TraceRecord {
+            phase: Some(Phase::Together),
+            ..trace
+        }),
+        other => other,
+    });
+    file(folder.path(), &own.collect::<Vec<_>>());
+    std::fs::rename(folder.path().join("run.mcap"), folder.path().join("traced.mcap")).unwrap();
+    file(folder.path(), &traced());
+    let change = "camera: kernel \"conv*\" x0.5";
+    let found = |options: &[&str]| -> Value {
+        let words = [
+            &["report", "traced.mcap", "--what-if", change, "--format", "json"],
+            options,
+        ]
+        .concat();
+        let shown = run(&words, folder.path());
+        let value: Value =
+            serde_json::from_slice(&shown.stdout).unwrap_or_else(|_| panic!("{}", stderr(&shown)));
+        value["what_if"].clone()
+    };
+    let alone = found(&[]);
+    let response = &alone["tenants"][0]["response"];
+    assert!(
+        alone["untraced"].is_null() && response["untraced_ms"].is_null(),
+        "{alone}"
+    );
+    assert!(
+        alone["assumptions"].to_string().contains("a perturbed one"),
+        "{alone}"
+    );
+    // ± 41 % of −35 %.
+    let ends = |response: &Value| [0, 1].map(|end| response["change_ci95"][end].as_f64().unwrap());
+    assert_eq!(ends(response), [-0.4935, -0.2065], "{response}");
+    let beside = found(&["--untraced", "run.mcap"]);
+    let response = &beside["tenants"][0]["response"];
+    assert_eq!(beside["untraced"], "run.mcap");
+    assert_eq!(
+        (&response["change"], ends(response)),
+        (&(-0.35).into(), [-0.35, -0.35]),
+        "{response}"
+    );
+    let refused = run(
+        &[
+            "report",
+            "run.mcap",
+            "--what-if",
+            change,
+            "--untraced",
+            "traced.mcap",
+        ],
+        folder.path(),
+    );
+    assert_refused(&refused, 2, &["traced.mcap", "jetlag trace --no-gpu"]);
+}
+
 #[test]
 fn a_change_that_cannot_be_is_wrong_use_and_says_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -278,4 +356,10 @@ fn a_recorded_trace_has_paths_that_add_up_and_predictions_for_all_of_its_tenants
     assert!(camera["change"].as_f64().unwrap() < -0.1, "{camera}");
     let error = camera["model_ms"].as_f64().unwrap() / camera["traced_ms"].as_f64().unwrap() - 1.0;
     assert!(error.abs() < 0.01, "{camera}");
+    // The median of the untraced frames, each without its own preprocessing, is 1.89 ms; the traced ratio would say 2.23.
+    let found = json(&["--what-if", "camera: preprocess x0"]);
+    let camera = &found["what_if"]["tenants"][0]["response"];
+    let expected = camera["expected_ms"].as_f64().unwrap();
+    assert!((expected - 1.89).abs() < 0.02, "{camera}");
+    assert_eq!(found["what_if"]["untraced"], "this run");
 }

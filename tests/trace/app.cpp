@@ -1,6 +1,7 @@
 // Somebody else's program, for tests of `jetlag trace`: does what its arguments say, in their order.
 #include <nvtx3/nvToolsExt.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -71,6 +72,27 @@ void batches(int count)
         nvtxRangePop();
     }
     nvtxRangePop();
+}
+
+/// Batches whose ranges are called as the program likes: half of each is in none of them.
+void parts(int count)
+{
+    auto const work = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
+    for (int n = 0; n < count; ++n)
+    {
+        nvtxRangePushA("batch");
+        nvtxRangePushA("body");
+        nvtxRangePushA("within");
+        work();
+        nvtxRangePop();
+        nvtxRangePop();
+        nvtxRangePushA("extra");
+        work();
+        nvtxRangePop();
+        work();
+        work();
+        nvtxRangePop();
+    }
 }
 
 void domains()
@@ -254,6 +276,8 @@ int perform(std::vector<std::string> const& orders)
         auto const next = [&] { return at + 1 < orders.size() ? orders[++at] : std::string(); };
         if (order == "batches")
             batches(std::atoi(next().c_str()));
+        else if (order == "parts")
+            parts(std::atoi(next().c_str()));
         else if (order == "domains")
             domains();
         else if (order == "names")

@@ -67,6 +67,35 @@ fn reports_and_exports_read_it_as_any_other_run() {
     assert!(run_of["batch_3"]["compute"]["cpu_time"].is_number());
 }
 
+/// Nothing is called a cause because nothing else is left: see docs/measurement.md.
+#[test]
+fn a_program_s_own_ranges_are_its_parts_and_the_rest_is_unattributed() {
+    let Some(app) = super::app() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["parts", "20"].map(std::ffi::OsStr::new);
+    let command = [&[app.as_os_str()], &words[..]].concat();
+    let output = trace(folder.path(), &[], &command).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let report = run(&["report", "app.mcap", "--format", "json"], folder.path());
+    let summary: Value = serde_json::from_str(&stdout(&report)).unwrap();
+    let tenant = &summary["tenants"][0];
+    let parts = tenant["waterfall"]["parts"].as_array().unwrap();
+    let names: Vec<&str> = parts.iter().map(|part| part["part"].as_str().unwrap()).collect();
+    assert_eq!(names, ["body", "extra", "unattributed"], "{tenant}");
+    let sum: f64 = parts.iter().map(|part| part["mean_ms"].as_f64().unwrap()).sum();
+    let mean = tenant["response_ms"]["mean"].as_f64().unwrap();
+    assert!((sum - mean).abs() < 1e-5, "{sum} {mean}");
+    // A millisecond of sleep is at least that.
+    assert!(
+        parts.iter().all(|part| part["mean_ms"].as_f64().unwrap() >= 1.0),
+        "{tenant}"
+    );
+    let text = stdout(&run(&["report", "app.mcap"], folder.path()));
+    for (name, is_there) in [("unattributed", true), ("body", true), ("wakeup", false)] {
+        assert_eq!(text.contains(name), is_there, "{name}: {text}");
+    }
+}
+
 #[test]
 fn where_all_batches_are_warm_up_that_is_said() {
     let Some(app) = super::app() else { return };

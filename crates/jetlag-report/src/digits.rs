@@ -44,6 +44,17 @@ impl Digits {
         digits
     }
 
+    /// So many significant digits of a number, and no more than a usual figure of three has.
+    fn significant(count: i32, x: f64) -> Self {
+        let size = x.abs().log10();
+        let decimals = if size.is_finite() {
+            count - 1 - size.floor() as i32
+        } else {
+            0
+        };
+        Digits(decimals.clamp(0, MOST as i32) as usize)
+    }
+
     /// The number.
     pub(crate) fn show(self, x: f64) -> String {
         format!("{x:.*}", self.0)
@@ -71,10 +82,24 @@ pub(crate) fn range(interval: [f64; 2]) -> String {
     interval.map(|end| digits.show(end)).join("–")
 }
 
-/// A figure and half the width of its interval: `12.30 ± 0.15`. A width that is not zero is never shown as zero.
-pub(crate) fn plus_minus(x: f64, [low, high]: [f64; 2]) -> String {
-    let half = (high - low) / 2.0;
-    let digits = Digits::of(x).apart(0.0, half);
+/// A figure with no digit that its interval does not have: two of half its width. Three digits in all where it has no interval,
+/// since then nobody knows how many it has.
+pub(crate) fn within(x: f64, interval: Option<[f64; 2]>) -> Digits {
+    let half = interval.map(|[low, high]| (high - low) / 2.0);
+    match half {
+        Some(half) if half > 0.0 => {
+            let fewest = Digits::of(x).apart(0.0, half);
+            Digits(fewest.0.min(Digits::significant(2, half).0))
+        }
+        Some(_) => Digits::of(x),
+        None => Digits::significant(3, x),
+    }
+}
+
+/// A figure and half the width of its interval: `12.30 ± 0.15`, `727 ± 18`. A width that is not zero is never shown as zero.
+pub(crate) fn plus_minus(x: f64, interval: [f64; 2]) -> String {
+    let half = (interval[1] - interval[0]) / 2.0;
+    let digits = within(x, Some(interval));
     format!("{} ± {}", digits.show(x), digits.show(half))
 }
 
@@ -106,9 +131,26 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_has_no_digit_that_its_interval_does_not_have() {
+        for (x, interval, text) in [
+            (726.79, Some([640.0, 813.0]), "727"),
+            (726.79, Some([723.6, 730.0]), "726.8"),
+            (726.79, Some([726.7, 726.9]), "726.79"),
+            (0.012_34, Some([0.011, 0.013]), "0.012"),
+            (726.79, None, "727"),
+            (8.2349, None, "8.23"),
+            (0.012_345, None, "0.0123"),
+            (123_456.0, None, "123456"),
+            (0.0, None, "0"),
+        ] {
+            assert_eq!(within(x, interval).show(x), text, "{interval:?}");
+        }
+    }
+
+    #[test]
     fn half_a_width_is_zero_only_where_it_is() {
         for (x, interval, text) in [
-            (700.0, [698.6, 701.4], "700.00 ± 1.40"),
+            (700.0, [698.6, 701.4], "700.0 ± 1.4"),
             (700.0, [699.999, 700.001], "700.000 ± 0.001"),
             (20_000.0, [19_999.8, 20_000.2], "20000.0 ± 0.2"),
             (5.0, [5.0, 5.0], "5.00 ± 0.00"),

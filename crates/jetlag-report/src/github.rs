@@ -12,7 +12,7 @@ use crate::analysis::compare::{Comparison, LimitResult};
 use crate::analysis::summary::{EnergySummary, ExpectationResult, PowerBudget, TenantSummary};
 use crate::compare::sentence;
 use crate::record::Finding;
-use crate::text::number::{or_unknown, percent, short};
+use crate::text::number::{measured, or_unknown, percent, short};
 use crate::text::{amount, value_of};
 
 /// How GitHub shows an annotation.
@@ -172,7 +172,7 @@ pub(crate) fn in_a_line(tenant: &TenantSummary) -> String {
         parts.push(format!("{} frames/s", short(rate)));
     }
     if let Some(energy) = &tenant.energy_mj_per_frame {
-        parts.push(format!("{} mJ/frame", short(energy.total)));
+        parts.push(format!("{} mJ/frame", measured(energy.total, energy.ci95)));
     }
     parts.join(", ")
 }

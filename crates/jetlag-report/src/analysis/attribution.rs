@@ -62,6 +62,8 @@ pub(super) fn attribute(
         // The errors of the parts' sensors may have the same sign, so they are added up.
         let half = sum(&|part| part.half_mj);
         let above_idle = sum(&|part| part.above_idle_mj);
+        let above_idle_half = sum(&|part| part.above_idle_half_mj);
+        let around = |mj: f64, half: f64| [per_frame(mj - half), per_frame(mj + half)];
         let of_rail = |&(rail, feeds): &(usize, Feeds)| {
             let (_, share, _) = charged.iter().find(|(part, ..)| part.feeds == feeds)?;
             Some((rail, *share))
@@ -76,7 +78,8 @@ pub(super) fn attribute(
         summary.energy_mj_per_frame = Some(Energy {
             total: per_frame(total),
             above_idle: above_idle.map(per_frame),
-            ci95: half.map(|half| [per_frame(total - half), per_frame(total + half)]),
+            ci95: half.map(|half| around(total, half)),
+            above_idle_ci95: above_idle.zip(above_idle_half).map(|(mj, half)| around(mj, half)),
             share: match energy.total_mj {
                 whole if whole > 0.0 => six_decimals(total / whole),
                 _ => {

@@ -463,13 +463,14 @@ fn of_frames(
     let per_frame = per_frame.ok_or_else(|| Absent::Tenant(name.to_owned()))?;
     let found = match figure {
         PerFrame::Total => sure(per_frame.total, per_frame.ci95),
-        PerFrame::AboveIdle => sure(per_frame.above_idle.ok_or(Absent::Idle)?, None),
+        PerFrame::AboveIdle => sure(
+            per_frame.above_idle.ok_or(Absent::Idle)?,
+            per_frame.above_idle_ci95,
+        ),
         PerFrame::FramesPerJoule => {
             let value = per_frame.frames_per_joule;
             let value = value.ok_or_else(|| Absent::Tenant(name.to_owned()))?;
-            // The more energy a frame takes, the fewer there are for a joule.
-            let bounds = per_frame.ci95.filter(|[low, _]| *low > 0.0);
-            sure(value, bounds.map(|[low, high]| [1e3 / high, 1e3 / low]))
+            sure(value, per_frame.frames_per_joule_ci95())
         }
     };
     Ok(Found {

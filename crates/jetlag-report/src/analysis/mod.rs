@@ -99,6 +99,7 @@ mod wander;
 mod watch;
 pub mod waterfall;
 pub mod what_if;
+mod within;
 
 pub use amounts::parse_power;
 pub use expectation::{Expectation, ExpectationError, parse as parse_expectation};

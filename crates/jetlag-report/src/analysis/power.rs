@@ -12,7 +12,7 @@ use super::counter::{Beside, Counted, counted};
 use super::curve::Curve;
 use super::energy::{integrate, observed_refresh};
 use super::feeds::{Feeds, feeds};
-use super::limit::{Limit, NoIdle, PowerLimit};
+use super::limit::{Limit, NoIdle, Pace, PowerLimit};
 use super::stats::six_decimals;
 use super::summary::{EnergySummary, P95_VALUES, RailSummary};
 use super::total::Total;
@@ -521,20 +521,26 @@ fn short_for_sensor(rails: &[RailSummary], energy: &EnergySummary, length: Nanos
         .iter()
         .filter(|rail| energy.rails.contains(&format!("{}/{}", rail.source, rail.rail)))
         .filter_map(|rail| {
-            // What is read more seldom than it is renewed is renewed, for us, when it is read; and where the renewal is not
+            // What is read more seldom than it is renewed has a new value, for us, when it is read; and where the renewal is not
             // known, it is renewed no more often than it is read.
             let read = length.as_millis_f64() / rail.readings.max(1) as f64;
-            let refresh = rail.refresh_ms.map_or(read, |refresh| refresh.max(read));
+            let (every, pace) = match rail.refresh_ms {
+                Some(refresh) if refresh >= read => (refresh, Pace::Renewed),
+                renewed_ms => (read, Pace::Read { renewed_ms }),
+            };
             // A filter's value counts as new when the one before has decayed.
-            let lag = rail.window_ms.filter(|_| rail.averaging == "filter");
-            (rail.readings > 0).then(|| (rail, refresh.max(lag.unwrap_or(0.0))))
+            let lag = rail
+                .window_ms
+                .filter(|lag| rail.averaging == "filter" && *lag > every);
+            (rail.readings > 0).then(|| (rail, lag.map_or((every, pace), |lag| (lag, Pace::Settles))))
         })
-        .max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (rail, refresh_ms) = slowest;
-    let renewals = length.as_millis_f64() / refresh_ms;
+        .max_by(|(_, (a, _)), (_, (b, _))| a.total_cmp(b))?;
+    let (rail, (every_ms, pace)) = slowest;
+    let renewals = length.as_millis_f64() / every_ms;
     (renewals < needed).then(|| PowerLimit::ShortForSensor {
         rail: rail.rail.clone(),
-        refresh_ms,
+        pace,
+        every_ms,
         renewals,
         needed,
         length,

@@ -66,7 +66,14 @@ impl Summarizer {
     pub fn new(manifest: &Manifest) -> Self {
         let plan = plan::of(manifest);
         Summarizer {
-            tenants: plan.tenants.iter().map(|_| Gathered::default()).collect(),
+            tenants: (0..plan.tenants.len())
+                .map(|number| {
+                    manifest
+                        .tenants
+                        .get(number)
+                        .map_or_else(Gathered::default, Gathered::of)
+                })
+                .collect(),
             watch: Watch::new(plan.tenants.len()),
             overhead: Series::default(),
             host: HostReadings::default(),
@@ -152,7 +159,12 @@ impl Summarizer {
             Event::Activities(batch) => self.traced.activities(batch),
             Event::Definition(definition) => self.traced.definition(definition),
             Event::Trace(trace) => self.traced.trace(trace),
-            Event::Detections(_) | Event::Range(_) | Event::Work(_) => {}
+            Event::Range(range) => {
+                if let Some(tenant) = self.tenants.get_mut(usize::from(range.tenant)) {
+                    tenant.range(range);
+                }
+            }
+            Event::Detections(_) | Event::Work(_) => {}
         }
     }
 

@@ -19,7 +19,8 @@ use super::waiting::Line;
 use super::wander;
 use super::waterfall;
 use crate::record::{
-    Device, FrameRecord, NodeRecord, Outcome, OutputRecord, Phase, PhaseRecord, Stage, TenantManifest,
+    APPLICATION_BACKEND, Device, FrameRecord, NodeRecord, Outcome, OutputRecord, Phase, PhaseRecord,
+    RangeRecord, Stage, TenantManifest,
 };
 use crate::scenario::{Arrival, Tenant};
 use crate::units::{Nanos, Stamp};
@@ -126,6 +127,22 @@ pub(super) struct TenantFacts {
 }
 
 impl Gathered {
+    /// Of a tenant of this manifest.
+    pub(super) fn of(tenant: &TenantManifest) -> Self {
+        Gathered {
+            waterfall: match tenant.backend == APPLICATION_BACKEND {
+                true => waterfall::WaterfallSeries::of_ranges(),
+                false => waterfall::WaterfallSeries::default(),
+            },
+            ..Gathered::default()
+        }
+    }
+
+    /// Adds a range.
+    pub(super) fn range(&mut self, range: &RangeRecord) {
+        self.waterfall.range(range);
+    }
+
     /// Adds a frame; returns how many durations were kept of it.
     pub(super) fn frame(&mut self, frame: &FrameRecord, late_after: Nanos, exact: bool) -> u64 {
         if frame.phase == Phase::Together {
@@ -186,8 +203,7 @@ impl Gathered {
         self.detections += u64::from(frame.detections);
         self.response.push(frame.response(), exact);
         self.service.push(frame.service(), exact);
-        self.waterfall.push(frame, exact);
-        let mut kept = 3 + waterfall::KEPT + of_camera + self.submission.push(frame, exact);
+        let mut kept = 3 + self.waterfall.push(frame, exact) + of_camera + self.submission.push(frame, exact);
         if let Some(age) = frame.age() {
             self.age.push(age, exact);
             kept += 1;

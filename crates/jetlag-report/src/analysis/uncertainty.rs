@@ -8,14 +8,15 @@
 use std::borrow::Cow;
 
 use super::energy::{integrate, is_linked, usual};
-use super::student::t_quantile;
 use super::track::Point;
 use crate::units::{Nanos, Stamp};
 
-/// Number of blocks for the interval of a mean, and the smallest number.
-const BLOCKS: (usize, usize) = (20, 5);
-/// Updates of the slowest sensor per block, at least.
-const IN_BLOCK: i64 = 10;
+/// Renewals of the slowest sensor in a window, at least.
+const RENEWALS: i64 = 10;
+/// A window of averaging that is as many renewals long makes readings that follow each other smoothly.
+const SMOOTH: f64 = 2.0;
+/// 97.5 % of a normal distribution.
+const NORMAL_975: f64 = 1.96;
 /// Share of the window that may lie in gaps.
 pub(super) const UNSEEN: f64 = 0.01;
 /// A sensor whose averaging window covers this share of the reading interval counts as covering all of it.
@@ -39,7 +40,7 @@ pub(super) enum Withheld {
     Window,
     /// A sensor of unknown resolution always returned the same value.
     Step,
-    /// The window contains too few blocks.
+    /// The window contains too few renewals.
     Short,
 }
 
@@ -210,17 +211,20 @@ fn added<'a>(lines: &'a [Line<'a>]) -> Option<Cow<'a, [Point]>> {
 
 /// Half of the 95 % interval of the mean power of all lines together over a window, mW:
 ///
-/// - the scatter of means over blocks of at least ten renewals each (Student's t);
-/// - at both ends what the readings next to them differ by, for as long as a reading may be behind;
+/// - what lies between readings ([`between`]); of lines that follow one load it adds up;
+/// - at the ends what the readings around the two differ by, for as long as what was drawn may not be in a reading yet: the time
+///   that it averages over, and a renewal. That much of the end is left out, and as much from before the window is in;
 /// - for a filter, its time constant × the difference of its readings at both ends;
 /// - half a step of each sensor;
 /// - for time without readings anything from nothing to twice the highest reading of all;
 /// - where readings are a sample in time, what none of them may have met: the highest reading of all, for 3 ÷ n of the time.
+///
+/// How much the load scatters is no error of its integral: what is read is known, however much it changes.
 pub(super) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -> Result<f64, Withheld> {
     let (from, to) = window;
     let length = (to - from).0;
-    let (mut step, mut highest, mut unmet) = (0.0f64, 0.0f64, 0.0f64);
-    let (mut slowest, mut behind, mut lag) = (Nanos::ZERO, Nanos::ZERO, 0.0f64);
+    let (mut step, mut highest, mut unmet, mut missed) = (0.0f64, 0.0f64, 0.0f64, 0.0f64);
+    let (mut slowest, mut around, mut late, mut lag) = (Nanos::ZERO, Nanos::ZERO, 0.0f64, 0.0f64);
     for line in lines {
         line.sees(window)?;
         let spacing = line.spacing(window);
@@ -228,7 +232,8 @@ pub(super) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -> Result<f64,
             Sight::Mean(over) | Sight::Filter(over) => over,
             Sight::Moment | Sight::Unknown => Nanos::ZERO,
         };
-        if !line.covers(over, window) {
+        let covers = line.covers(over, window);
+        if !covers {
             let inside = line.points.iter().filter(|point| (from..=to).contains(&point.at));
             let count = inside.count() * line.each as usize;
             if count < SAMPLE {
@@ -236,14 +241,22 @@ pub(super) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -> Result<f64,
             }
             unmet = unmet.max(RULE_OF_THREE / count as f64);
         }
+        missed += between(line, covers, window);
         step += line.resolution()?;
         highest += line.points.iter().map(|point| point.high).fold(0.0, f64::max);
         slowest = slowest.max(spacing).max(line.renewed);
         lag += lagged(line, window);
-        behind = behind.max(spacing).max(line.renewed);
-        if !matches!(line.sight, Sight::Filter(_)) {
-            behind = behind.max(over);
-        }
+        // A filter's own lag is told above.
+        let over = match line.sight {
+            Sight::Mean(over) => over,
+            Sight::Filter(_) | Sight::Moment | Sight::Unknown => Nanos::ZERO,
+        };
+        around = around.max(over + line.renewed).max(spacing);
+        late = late.max((over + line.renewed).0 as f64);
+    }
+    let enough = slowest.0.checked_mul(RENEWALS).filter(|least| *least > 0);
+    if enough.is_none_or(|least| length < least) {
+        return Err(Withheld::Short);
     }
     let period = lines.iter().map(|line| line.period).max().unwrap_or(Nanos::ZERO);
     let points = added(lines).ok_or(Withheld::Short)?;
@@ -253,13 +266,8 @@ pub(super) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -> Result<f64,
         return Err(Withheld::Gaps);
     }
     let mean = whole.mean_mw;
-    let ends: f64 = [from, to]
-        .map(|end| range(&points, (end - behind, end + behind)))
-        .iter()
-        .sum();
-    let half = scatter(&points, period, slowest, window)?
-        + ends * behind.0 as f64 / length as f64
-        + lag / length as f64
+    let ends = range(&points, [from, to].map(|end| (end - around, end + around)));
+    let half = (missed + ends * late + lag) / length as f64
         + step / 2.0
         + unseen.max(0.0) * (2.0 * highest - mean).max(mean)
         + unmet * (highest - mean).max(0.0);
@@ -267,48 +275,66 @@ pub(super) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -> Result<f64,
     half.is_finite().then_some(half).ok_or(Withheld::Step)
 }
 
-/// Range of the readings of a window.
-fn range(points: &[Point], (from, to): (Stamp, Stamp)) -> f64 {
-    let first = points.partition_point(|point| point.at < from);
-    let last = points.partition_point(|point| point.at <= to);
-    let inside = points
-        .get(first..last)
-        .unwrap_or_default()
-        .iter()
-        .map(|point| point.value);
+/// Half of the 95 % interval of what a line's integral misses between its readings, mW × ns. From one reading to the next power
+/// changed by their difference, nobody knows when: the error of this stretch is the difference × a time, and errors of stretches
+/// are independent. That time is, as a standard deviation,
+///
+/// - of readings that are a sample in time, and of filters, whose readings are samples of what they show: the stretch ÷ √2, since
+///   each reading is a draw from what was around it, and their difference is that of two draws;
+/// - of means over several renewals: the stretch ÷ √12, as of a step anywhere within it;
+/// - of means over the time since the reading before, which tile the time: what the stretch is longer or shorter than such a
+///   mean; and for a sensor with a rhythm of its own, the chance that it renewed its value not once since the reading before,
+///   but twice or not at all. At most that of a sample.
+fn between(line: &Line<'_>, covers: bool, window: (Stamp, Stamp)) -> f64 {
+    let squares = match line.sight {
+        Sight::Mean(_) if covers => squares(line, covers, window, 1),
+        // Draws that follow each other may resemble each other, where a load repeats in step with them: those of every second
+        // count as well.
+        _ => squares(line, covers, window, 1).max(squares(line, covers, window, 2)),
+    };
+    NORMAL_975 * squares.sqrt()
+}
+
+/// The variance of that, from the differences of readings that are so many apart.
+fn squares(line: &Line<'_>, covers: bool, (from, to): (Stamp, Stamp), apart: usize) -> f64 {
+    let each = f64::from(line.each);
+    let renewed = line.renewed.0 as f64;
+    let pairs = line.points.iter().zip(line.points.iter().skip(apart)).enumerate();
+    pairs
+        .filter(|(n, (a, b))| {
+            let is_linked = (*n..n + apart).all(|n| is_linked(&line.points, n, line.period));
+            is_linked && b.at > from && a.at < to
+        })
+        .map(|(_, (a, b))| {
+            let stretch = (b.at - a.at).0 as f64 / apart as f64;
+            let sample = stretch * stretch / 2.0;
+            let time = match line.sight {
+                Sight::Mean(over) if covers && over.0 as f64 >= SMOOTH * renewed.max(stretch) => {
+                    stretch.max(renewed).powi(2) / 12.0
+                }
+                Sight::Mean(over) if covers => {
+                    let (over, renewed) = (over.0 as f64 * each, renewed * each);
+                    (stretch - over).powi(2) + renewed * (stretch - renewed).abs()
+                }
+                _ => sample,
+            };
+            (b.value - a.value).powi(2) * time.min(sample)
+        })
+        .sum()
+}
+
+/// Range of the readings of these windows.
+fn range(points: &[Point], windows: [(Stamp, Stamp); 2]) -> f64 {
+    let of = |(from, to): (Stamp, Stamp)| {
+        let first = points.partition_point(|point| point.at < from);
+        let last = points.partition_point(|point| point.at <= to);
+        points.get(first..last).unwrap_or_default().iter()
+    };
+    let inside = windows.into_iter().flat_map(of).map(|point| point.value);
     let (low, high) = inside.fold((f64::MAX, f64::MIN), |(low, high), value| {
         (low.min(value), high.max(value))
     });
     (high - low).max(0.0)
-}
-
-/// Half of the interval of a mean, from block means.
-fn scatter(
-    points: &[Point],
-    period: Nanos,
-    slowest: Nanos,
-    (from, to): (Stamp, Stamp),
-) -> Result<f64, Withheld> {
-    let (most, least) = BLOCKS;
-    let length = (to - from).0;
-    let block = slowest.0.checked_mul(IN_BLOCK).filter(|block| *block > 0);
-    let blocks = block.and_then(|block| usize::try_from(length / block).ok());
-    let blocks = blocks
-        .filter(|blocks| *blocks >= least)
-        .ok_or(Withheld::Short)?
-        .min(most);
-    let edge = |n: usize| Stamp(from.0 + (i128::from(length) * n as i128 / blocks as i128) as i64);
-    let means: Vec<f64> = (0..blocks)
-        .filter_map(|n| integrate(points, period, (edge(n), edge(n + 1))))
-        .map(|block| block.mean_mw)
-        .collect();
-    if means.len() < least {
-        return Err(Withheld::Short);
-    }
-    let n = means.len() as f64;
-    let mean = means.iter().sum::<f64>() / n;
-    let variance = means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    Ok(t_quantile(0.975, n - 1.0) * (variance / n).sqrt())
 }
 
 #[cfg(test)]

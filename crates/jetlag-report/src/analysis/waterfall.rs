@@ -1,18 +1,21 @@
 //! From release to result: the duration of each part of a tenant's response time; the parts add up.
 //!
-//! The parts are lateness, the wait for a free slot, the stages, and *wakeup*: the service time that is in no stage,
-//! mostly from the moment the device is done until the waiting thread wakes up. Means add up to the mean response
-//! time; quantiles do not, so the slowest 1 % of frames is also divided by means.
+//! The parts are lateness, the wait for a free slot, the stages, a program's own ranges, and what is left: *unattributed*. Nobody
+//! measured what that is, so it has no other name. Means add up to the mean response time; quantiles do not, so the slowest
+//! 1 % of frames is also divided by means.
+
+use std::borrow::Cow;
 
 use super::quantile::Quantile;
 use super::series::Series;
 use super::stats::ns_to_ms;
 use super::summary::waterfall::{Part, Slowest, Waterfall};
 use super::timeline::Timeline;
-use crate::record::{FrameRecord, Stage};
+use super::within::{PLACES, Within};
+use crate::record::{FrameRecord, RangeRecord, Stage};
 use crate::units::Nanos;
 
-/// Number of parts: lateness, wait, nine stages, wakeup.
+/// Number of parts but ranges: lateness, wait, nine stages, unattributed.
 pub(super) const PARTS: usize = Stage::ALL.len() + 3;
 
 /// Their names, in the order of a frame's response.
@@ -27,16 +30,19 @@ pub(super) const NAMES: [&str; PARTS] = [
     "queue",
     "compute",
     "d2h",
-    "wakeup",
+    UNATTRIBUTED_NAME,
     "postprocess",
 ];
+
+/// What the service time is called that is in no stage and no range.
+pub(crate) const UNATTRIBUTED_NAME: &str = "unattributed";
 
 /// Indices of the parts that are not stages.
 pub(super) const LATENESS: usize = 0;
 pub(super) const WAIT: usize = 1;
-const WAKEUP: usize = PARTS - 2;
+const UNATTRIBUTED: usize = PARTS - 2;
 
-/// A frame's parts; they add up to its response time, whatever its record says.
+/// A frame's parts, of its record alone; they add up to its response time, whatever the record says.
 #[inline]
 pub(super) fn parts_of(frame: &FrameRecord) -> [Option<i64>; PARTS] {
     let [
@@ -79,26 +85,62 @@ pub(super) fn parts_of(frame: &FrameRecord) -> [Option<i64>; PARTS] {
 pub(super) struct WaterfallSeries {
     lateness: Series,
     wait: Series,
-    wakeup: Series,
+    unattributed: Series,
     timeline: Timeline<PARTS>,
+    ranges: Option<RangeSeries>,
 }
 
-/// How many durations are kept per frame.
+/// The same of a program's ranges directly within its batches.
+#[derive(Debug, Default)]
+struct RangeSeries {
+    within: Within,
+    took: [Series; PLACES],
+    /// Has a row for each row of the other timeline.
+    timeline: Timeline<PLACES>,
+}
+
+/// How many durations are kept per frame, but those of ranges.
 pub(super) const KEPT: u64 = 3;
 
 impl WaterfallSeries {
-    /// Adds a completed frame.
-    pub(super) fn push(&mut self, frame: &FrameRecord, exact: bool) {
-        let parts = parts_of(frame);
+    /// For a program of somebody else's, whose ranges are parts of its batches.
+    pub(super) fn of_ranges() -> Self {
+        WaterfallSeries {
+            ranges: Some(RangeSeries::default()),
+            ..WaterfallSeries::default()
+        }
+    }
+
+    /// Takes in a range, which comes before the frame that it lies in.
+    pub(super) fn range(&mut self, range: &RangeRecord) {
+        if let Some(ranges) = &mut self.ranges {
+            ranges.within.range(range);
+        }
+    }
+
+    /// Adds a completed frame; returns how many durations were kept of it.
+    pub(super) fn push(&mut self, frame: &FrameRecord, exact: bool) -> u64 {
+        let mut parts = parts_of(frame);
+        let mut kept = KEPT;
+        if let Some(ranges) = &mut self.ranges {
+            let took = ranges.within.take(frame.sequence);
+            for (series, took) in ranges.took.iter_mut().zip(took) {
+                let Some(took) = took else { continue };
+                series.push(Nanos(took), exact);
+                parts[UNATTRIBUTED] = parts[UNATTRIBUTED].map(|left| left.wrapping_sub(took));
+                kept += 1;
+            }
+            ranges.timeline.push(frame.sequence, frame.released, || took);
+        }
         for (series, part) in [
             (&mut self.lateness, LATENESS),
             (&mut self.wait, WAIT),
-            (&mut self.wakeup, WAKEUP),
+            (&mut self.unattributed, UNATTRIBUTED),
         ] {
             series.push(Nanos(parts[part].unwrap_or(0)), exact);
         }
-        self.timeline
-            .push(frame.sequence, frame.released, || parts_of(frame));
+        self.timeline.push(frame.sequence, frame.released, || parts);
+        kept
     }
 
     /// The waterfall, from each stage's sum and p99.
@@ -108,62 +150,72 @@ impl WaterfallSeries {
             return Waterfall::default();
         }
         self.timeline.sort();
-        let p99 = |(series, part): (Series, usize)| {
-            let times = series.finish();
-            let dependence = times.dependence(&self.timeline.values(part));
-            let [p99] = times.quantiles([Quantile::P99], 0.95, &dependence);
-            p99.ok().map(|estimate| estimate.value.as_millis_f64())
+        let mut ranges = self.ranges.unwrap_or_default();
+        ranges.timeline.sort();
+        let slowest = slowest(&self.timeline, &ranges.timeline);
+        let part = |(series, name, place): (Series, Cow<'static, str>, usize)| {
+            let values = self.timeline.values(place);
+            whole(series, name, place, &values)
         };
-        let own = [&self.lateness, &self.wait, &self.wakeup].map(Series::sum);
-        let [lateness, wait, wakeup] = [
+        let mut known: Vec<Known> = [
             (self.lateness, LATENESS),
             (self.wait, WAIT),
-            (self.wakeup, WAKEUP),
+            (self.unattributed, UNATTRIBUTED),
         ]
-        .map(p99);
-        let mut known = [(0, None); PARTS];
-        known[LATENESS] = (own[0], lateness);
-        known[WAIT] = (own[1], wait);
-        known[WAKEUP] = (own[2], wakeup);
-        for (place, &stage) in (0..PARTS)
-            .filter(|place| ![LATENESS, WAIT, WAKEUP].contains(place))
-            .zip(stages)
-        {
-            known[place] = stage;
-        }
-        let total: i128 = known.iter().map(|(sum, _)| sum).sum();
+        .map(|(series, place)| part((series, NAMES[place].into(), place)))
+        .into();
+        let of_stages = (0..PARTS).filter(|place| ![LATENESS, WAIT, UNATTRIBUTED].contains(place));
+        known.extend(of_stages.zip(stages).map(|(place, &(sum, p99))| Known {
+            name: NAMES[place].into(),
+            place,
+            sum,
+            p99,
+        }));
+        known.extend(
+            ranges
+                .took
+                .into_iter()
+                .enumerate()
+                .filter_map(|(number, series)| {
+                    let name = ranges.within.name(number, &NAMES);
+                    (series.count() > 0).then(|| {
+                        let values = ranges.timeline.values(number);
+                        whole(series, name.into(), PARTS + number, &values)
+                    })
+                }),
+        );
+        // In the order of a response: ranges stand where the time in no stage does, before it.
+        known.sort_by_key(|known| match known.place {
+            place if place >= PARTS => (UNATTRIBUTED, place),
+            UNATTRIBUTED => (UNATTRIBUTED, usize::MAX),
+            place => (place, 0),
+        });
+        let total: i128 = known.iter().map(|known| known.sum).sum();
         let mean = |sum: i128, count: u64| sum as f64 / count as f64;
-        let slowest = slowest(&self.timeline);
-        let occurred = |place: usize| {
-            let (sum, p99) = known[place];
-            sum != 0 || p99.is_some_and(|ms| ms != 0.0)
-        };
-        let parts: Vec<Part> = (0..PARTS)
-            .filter(|&place| occurred(place))
-            .map(|place| {
-                let (sum, p99_ms) = known[place];
-                Part {
-                    part: NAMES[place],
-                    mean_ms: ns_to_ms(mean(sum, count)),
-                    share: match total {
-                        0 => 0.0,
-                        _ => super::stats::six_decimals(sum as f64 / total as f64),
-                    },
-                    p99_ms,
-                    slowest_mean_ms: slowest
-                        .as_ref()
-                        .map(|(frames, sums)| ns_to_ms(mean(sums[place], *frames))),
-                }
+        let parts: Vec<Part> = known
+            .into_iter()
+            .filter(|known| known.sum != 0 || known.p99.is_some_and(|ms| ms != 0.0))
+            .map(|known| Part {
+                mean_ms: ns_to_ms(mean(known.sum, count)),
+                share: match total {
+                    0 => 0.0,
+                    _ => super::stats::six_decimals(known.sum as f64 / total as f64),
+                },
+                p99_ms: known.p99,
+                slowest_mean_ms: slowest
+                    .as_ref()
+                    .map(|(frames, sums)| ns_to_ms(mean(sums[known.place], *frames))),
+                part: known.name,
             })
             .collect();
         let largest = parts.iter().max_by(|a, b| a.mean_ms.total_cmp(&b.mean_ms));
         let growth = |part: &Part| part.slowest_mean_ms.map(|slow| slow - part.mean_ms);
         let grows_most = parts
             .iter()
-            .filter_map(|part| Some((part.part, growth(part)?)))
+            .filter_map(|part| Some((part.part.clone(), growth(part)?)))
             .max_by(|a, b| a.1.total_cmp(&b.1));
         Waterfall {
-            largest: largest.map(|part| part.part),
+            largest: largest.map(|part| part.part.clone()),
             slowest: slowest
                 .zip(grows_most)
                 .map(|((frames, sums), (part, growth_ms))| Slowest {
@@ -177,11 +229,40 @@ impl WaterfallSeries {
     }
 }
 
-/// How many frames are beyond the rank of p99, and the sum of each of their parts.
-fn slowest(timeline: &Timeline<PARTS>) -> Option<(u64, [i128; PARTS])> {
-    let response =
-        |parts: [Option<i64>; PARTS]| -> i128 { parts.iter().flatten().map(|&ns| i128::from(ns)).sum() };
-    let mut responses: Vec<(i128, usize)> = timeline.rows().map(response).zip(0..).collect();
+/// A part of all frames.
+struct Known {
+    name: Cow<'static, str>,
+    /// Among [`NAMES`], and beyond them among a program's ranges.
+    place: usize,
+    sum: i128,
+    p99: Option<f64>,
+}
+
+/// A part from its durations and those that are kept in order.
+fn whole(series: Series, name: Cow<'static, str>, place: usize, in_order: &[i64]) -> Known {
+    let sum = series.sum();
+    let times = series.finish();
+    let dependence = times.dependence(in_order);
+    let [p99] = times.quantiles([Quantile::P99], 0.95, &dependence);
+    Known {
+        name,
+        place,
+        sum,
+        p99: p99.ok().map(|estimate| estimate.value.as_millis_f64()),
+    }
+}
+
+/// How many frames are beyond the rank of p99, and the sum of each of their parts; ranges come after [`NAMES`].
+fn slowest(timeline: &Timeline<PARTS>, ranges: &Timeline<PLACES>) -> Option<(u64, [i128; PARTS + PLACES])> {
+    let rows = || {
+        let of_ranges = ranges.rows().map(Some).chain(std::iter::repeat(None));
+        timeline.rows().zip(of_ranges)
+    };
+    let all = |(parts, ranges): ([Option<i64>; PARTS], Option<[Option<i64>; PLACES]>)| {
+        let parts = parts.into_iter().chain(ranges.unwrap_or([None; PLACES]));
+        parts.map(|part| i128::from(part.unwrap_or(0)))
+    };
+    let mut responses: Vec<(i128, usize)> = rows().map(|row| all(row).sum()).zip(0..).collect();
     let count = responses.len() as u64;
     if !Quantile::P99.supported_by(count) {
         return None;
@@ -192,11 +273,11 @@ fn slowest(timeline: &Timeline<PARTS>) -> Option<(u64, [i128; PARTS])> {
     let mut places: Vec<usize> = beyond.iter().map(|&(_, place)| place).collect();
     places.sort_unstable();
     let mut next = places.iter().peekable();
-    let mut sums = [0; PARTS];
-    for (place, parts) in timeline.rows().enumerate() {
+    let mut sums = [0; PARTS + PLACES];
+    for (place, row) in rows().enumerate() {
         if next.next_if_eq(&&place).is_some() {
-            for (sum, part) in sums.iter_mut().zip(parts) {
-                *sum += i128::from(part.unwrap_or(0));
+            for (sum, part) in sums.iter_mut().zip(all(row)) {
+                *sum += part;
             }
         }
     }
@@ -212,7 +293,13 @@ mod tests {
 
     use crate::units::Stamp;
 
-    fn frame(sequence: u64, lateness: i64, wait: i64, stages: [Option<i64>; 9], wakeup: i64) -> FrameRecord {
+    fn frame(
+        sequence: u64,
+        lateness: i64,
+        wait: i64,
+        stages: [Option<i64>; 9],
+        unattributed: i64,
+    ) -> FrameRecord {
         let released = Stamp(sequence as i64 * 1_000_000);
         let started = released + Nanos(lateness + wait);
         let staged: i64 = stages.iter().flatten().sum();
@@ -221,7 +308,7 @@ mod tests {
             started,
             lateness: Nanos(lateness),
             stages: stages.map(|stage| stage.map(Nanos)),
-            ..FrameRecord::completed(released, started + Nanos(staged + wakeup))
+            ..FrameRecord::completed(released, started + Nanos(staged + unattributed))
         }
     }
 
@@ -257,21 +344,62 @@ mod tests {
             })
             .collect();
         let found = waterfall(&frames);
-        let part = |name: &str| *found.parts.iter().find(|part| part.part == name).unwrap();
-        assert_eq!(found.largest, Some("compute"));
+        let part = |name: &str| found.parts.iter().find(|part| part.part == name).unwrap().clone();
+        assert_eq!(found.largest.as_deref(), Some("compute"));
         assert_eq!(
             (part("wait").mean_ms, part("wait").slowest_mean_ms),
             (0.04, Some(4.0))
         );
-        assert_eq!((part("wakeup").mean_ms, part("wakeup").p99_ms), (0.2, Some(0.2)));
+        assert_eq!(
+            (part("unattributed").mean_ms, part("unattributed").p99_ms),
+            (0.2, Some(0.2))
+        );
         assert_eq!(part("lateness").mean_ms, 0.05);
         let slowest = found.slowest.unwrap();
-        assert_eq!((slowest.grows_most, slowest.growth_ms), ("wait", 3.96));
+        assert_eq!((&*slowest.grows_most, slowest.growth_ms), ("wait", 3.96));
         assert_eq!((slowest.frames, slowest.mean_ms), (10, 14.25));
         assert!(
             !found.parts.iter().any(|part| part.part == "h2d"),
             "what never occurred is absent"
         );
+    }
+
+    /// A program whose batches of 3.45 ms are 3 ms of `body` and 0.3 ms of `extra`, and 2 ms longer each hundredth time, in `extra`.
+    #[test]
+    fn a_program_s_own_ranges_are_its_parts_and_what_is_in_none_has_no_other_name() {
+        let mut gathered = WaterfallSeries::of_ranges();
+        for batch in 0..1000u64 {
+            let begin = batch as i64 * 10_000_000;
+            let extra = if batch % 100 == 7 { 2_300_000 } else { 300_000 };
+            let ends = [begin + 3_000_000, begin + 3_000_000 + extra];
+            let range = |path: &str, from: i64, to: i64, items| RangeRecord {
+                tenant: 0,
+                track: 0,
+                from: Stamp(from),
+                to: Stamp(to),
+                path: path.to_owned(),
+                batch: Some(batch),
+                items,
+            };
+            gathered.range(&range("batch/body", begin, ends[0], None));
+            gathered.range(&range("batch/extra", ends[0], ends[1], None));
+            gathered.range(&range("batch", begin, ends[1] + 150_000, Some(1)));
+            let frame = FrameRecord {
+                sequence: batch,
+                ..FrameRecord::completed(Stamp(begin), Stamp(ends[1] + 150_000))
+            };
+            assert_eq!(gathered.push(&frame, true), KEPT + 2);
+        }
+        let found = gathered.finish(&[(0, None); 9]);
+        let means: Vec<(&str, f64)> = found
+            .parts
+            .iter()
+            .map(|part| (&*part.part, part.mean_ms))
+            .collect();
+        assert_eq!(means, [("body", 3.0), ("extra", 0.32), ("unattributed", 0.15)]);
+        assert_eq!(found.largest.as_deref(), Some("body"));
+        let slowest = found.slowest.unwrap();
+        assert_eq!((&*slowest.grows_most, slowest.mean_ms), ("extra", 5.45));
     }
 
     #[test]
@@ -297,8 +425,8 @@ mod tests {
             proptest::array::uniform9(stage),
             -1_000_000i64..9_000_000,
         )
-            .prop_map(|(sequence, lateness, wait, stages, wakeup)| {
-                frame(sequence, lateness, wait, stages, wakeup)
+            .prop_map(|(sequence, lateness, wait, stages, unattributed)| {
+                frame(sequence, lateness, wait, stages, unattributed)
             })
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::analysis::Summary;
 use crate::analysis::summary::{Stats, TenantSummary, Verdict};
 use crate::digits::range;
-use crate::text::number::{UNKNOWN, or_unknown, percent, share_range, short, short_beside};
+use crate::text::number::{UNKNOWN, measured, or_unknown, percent, share_range, short, short_beside};
 use crate::text::value_of;
 
 /// Writes the summary as Markdown tables.
@@ -88,7 +88,11 @@ fn tenants(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         )?;
         if energy {
             let per_frame = tenant.energy_mj_per_frame.as_ref();
-            write!(out, " {} |", or_unknown(per_frame.map(|of| of.total), short))?;
+            write!(
+                out,
+                " {} |",
+                or_unknown(per_frame, |of| measured(of.total, of.ci95))
+            )?;
         }
         writeln!(out)?;
     }

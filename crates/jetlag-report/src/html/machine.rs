@@ -9,8 +9,8 @@ use crate::record::Manifest;
 use crate::shell;
 use crate::text::machine::groups;
 use crate::text::memory;
-use crate::text::number::{or_unknown, percent, short, short_beside};
-use crate::text::power::{joules_within, role};
+use crate::text::number::{measured, or_unknown, percent, short};
+use crate::text::power::{in_thousands, joules_within, mean, role};
 use crate::text::{sampling_cost, value_of};
 use crate::units::Bytes;
 
@@ -247,12 +247,15 @@ fn rails(summary: &Summary) -> Table {
     if let Some(energy) = summary.energy.as_ref().filter(|energy| energy.rails.len() > 1) {
         table.row(vec![
             cell(energy.of).note("sum"),
-            cell(watts(energy.mean_mw)),
+            cell(format!(
+                "{} W",
+                mean(energy.mean_mw, energy.total_mj, energy.ci95_mj)
+            )),
             cell(or_unknown(energy.median_mw, watts)),
             cell(or_unknown(energy.p95_mw, watts)),
             cell(or_unknown(energy.peak_mw, watts)),
             cell(or_unknown(energy.idle_mw, watts)),
-            cell(format!("{} J", short(energy.total_mj / 1e3))),
+            cell(format!("{} J", in_thousands(energy.total_mj, energy.ci95_mj))),
             cell(""),
             cell(""),
             cell(""),
@@ -261,12 +264,12 @@ fn rails(summary: &Summary) -> Table {
     for rail in &summary.power {
         table.row(vec![
             cell(&rail.rail).note(role(rail)),
-            cell(watts(rail.mean_mw)),
+            cell(format!("{} W", mean(rail.mean_mw, rail.energy_mj, rail.ci95_mj))),
             cell(or_unknown(rail.median_mw, watts)),
             cell(or_unknown(rail.p95_mw, watts)),
             cell(watts(rail.peak_mw)),
             cell(or_unknown(rail.idle_mw, watts)),
-            cell(format!("{} J", short(rail.energy_mj / 1e3))),
+            cell(format!("{} J", in_thousands(rail.energy_mj, rail.ci95_mj))),
             cell(or_unknown(rail.refresh_ms, |ms| format!("{} ms", short(ms)))),
             cell(percent(rail.coverage)),
             cell(&rail.source),
@@ -319,9 +322,13 @@ pub(super) fn energy(summary: &Summary, prefix: &str) -> Option<Section> {
         let bounds = energy.ci95.map_or(String::new(), range);
         table.row(vec![
             tenant_cell(&tenant.name, number),
-            cell(format!("{} mJ", short_beside(energy.total, energy.ci95))).note(bounds),
-            cell(or_unknown(energy.above_idle, |mj| format!("{} mJ", short(mj)))),
-            cell(or_unknown(energy.frames_per_joule, short)),
+            cell(format!("{} mJ", measured(energy.total, energy.ci95))).note(bounds),
+            cell(or_unknown(energy.above_idle, |mj| {
+                format!("{} mJ", measured(mj, energy.above_idle_ci95))
+            })),
+            cell(or_unknown(energy.frames_per_joule, |frames| {
+                measured(frames, energy.frames_per_joule_ci95())
+            })),
             cell(percent(energy.share)),
         ]);
     }

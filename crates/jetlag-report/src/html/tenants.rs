@@ -6,7 +6,9 @@ use super::view::{Block, Card, Cell, Chart, Glance, Key, Section, Table, cell, w
 use crate::analysis::summary::{Lack, SlowFrame, Summary, TenantSummary};
 use crate::digits::range;
 use crate::text::nodes::{drivers, of_submission};
-use crate::text::number::{TimeUnit, UNKNOWN, or_unknown, percent, share_range, short, short_beside};
+use crate::text::number::{
+    TimeUnit, UNKNOWN, measured, or_unknown, percent, share_range, short, short_beside,
+};
 use crate::text::waterfall::{sampled, sentence, synchronised};
 
 /// Layers shown of a tenant; JSON has all.
@@ -119,9 +121,10 @@ fn card(number: usize, tenant: &TenantSummary, seconds: f64) -> Card {
     }
     if let Some(energy) = &tenant.energy_mj_per_frame {
         figures.push(Glance {
-            note: energy
-                .above_idle
-                .map_or(String::new(), |mj| format!("{} above idle", short(mj))),
+            note: energy.above_idle.map_or(String::new(), |mj| {
+                format!("{} above idle", measured(mj, energy.above_idle_ci95))
+            }),
+            value: measured(energy.total, energy.ci95),
             ..plain("energy per frame", Some(energy.total), short, "mJ")
         });
     }
@@ -249,7 +252,7 @@ fn waterfall(number: usize, tenant: &TenantSummary, unit: TimeUnit) -> Table {
         from += part.share;
         let time = |ms: Option<f64>| cell(or_unknown(ms, |ms| unit.show(ms)));
         let mut row = vec![
-            cell(part.part),
+            cell(part.part.clone()),
             time(Some(part.mean_ms)),
             cell(percent(part.share)),
             time(part.p99_ms),
@@ -268,7 +271,9 @@ fn waterfall(number: usize, tenant: &TenantSummary, unit: TimeUnit) -> Table {
         total(tenant.response_ms.p99),
     ];
     if slowest {
-        row.push(total(tenant.waterfall.slowest.map(|slowest| slowest.mean_ms)));
+        row.push(total(
+            tenant.waterfall.slowest.as_ref().map(|slowest| slowest.mean_ms),
+        ));
     }
     row.push(cell(""));
     table.row(row);

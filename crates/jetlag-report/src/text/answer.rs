@@ -3,8 +3,9 @@
 //! Each sentence is a pure function of the summary. What is not known is said to be unknown, or left out; a share never
 //! reads as all or none unless it is.
 
-use super::number::{TimeUnit, mark, percent, short};
-use super::waterfall::in_words;
+use super::number::{TimeUnit, mark, measured, percent, short};
+use super::power::{in_thousands, mean};
+use super::waterfall::goes_to;
 use crate::analysis::Summary;
 use crate::analysis::summary::{EnergySummary, ExpectationResult, Lack, TenantSummary};
 
@@ -137,19 +138,17 @@ fn time_goes(tenant: &TenantSummary) -> String {
     let parts = &tenant.waterfall.parts;
     let largest = parts
         .iter()
-        .find(|part| Some(part.part) == tenant.waterfall.largest);
+        .find(|part| Some(&part.part) == tenant.waterfall.largest.as_ref());
     match (largest, parts.len()) {
-        (Some(only), 1) => format!("all of the time goes to {}", in_words(only.part)),
-        (Some(largest), _) if largest.share > 0.5 => {
-            format!(
-                "most of the time goes to {} ({})",
-                in_words(largest.part),
-                percent(largest.share)
-            )
-        }
+        (Some(only), 1) => format!("all of the time {}", goes_to(tenant, &only.part)),
         (Some(largest), _) => format!(
-            "the largest part of the time goes to {} ({})",
-            in_words(largest.part),
+            "{} of the time {} ({})",
+            if largest.share > 0.5 {
+                "most"
+            } else {
+                "the largest part"
+            },
+            goes_to(tenant, &largest.part),
             percent(largest.share)
         ),
         (None, _) => "where the time goes was not recorded".to_owned(),
@@ -170,9 +169,9 @@ pub(crate) fn power(summary: &Summary) -> String {
         .peak_mw
         .map_or(String::new(), |mw| format!(", {} at the peak", watts(mw)));
     let mut text = format!(
-        "The {} drew {} on average{peak}",
+        "The {} drew {} W on average{peak}",
         energy.of,
-        watts(energy.mean_mw)
+        mean(energy.mean_mw, energy.total_mj, energy.ci95_mj)
     );
     text.push_str(&per_frame(summary, energy));
     text.push('.');
@@ -195,7 +194,7 @@ fn per_frame(summary: &Summary, energy: &EnergySummary) -> String {
         .tenants
         .iter()
         .filter_map(|tenant| Some((tenant, tenant.energy_mj_per_frame?)))
-        .map(|(tenant, of)| format!("{} {}", tenant.name, joules(of.total)))
+        .map(|(tenant, of)| format!("{} {}", tenant.name, joules(of.total, of.ci95)))
         .collect();
     if known.is_empty() {
         return String::new();
@@ -207,10 +206,10 @@ fn per_frame(summary: &Summary, energy: &EnergySummary) -> String {
     format!("; energy per frame: {}{how}", known.join(", "))
 }
 
-fn joules(mj: f64) -> String {
+fn joules(mj: f64, interval: Option<[f64; 2]>) -> String {
     match mj.abs() < 1e3 {
-        true => format!("{} mJ", short(mj)),
-        false => format!("{} J", short(mj / 1e3)),
+        true => format!("{} mJ", measured(mj, interval)),
+        false => format!("{} J", in_thousands(mj, interval)),
     }
 }
 
@@ -297,8 +296,8 @@ mod tests {
     }
 
     fn of(offered: u64, missed: u64) -> TenantSummary {
-        let part = |part, mean_ms: f64, share: f64| Part {
-            part,
+        let part = |part: &'static str, mean_ms: f64, share: f64| Part {
+            part: part.into(),
             mean_ms,
             share,
             p99_ms: None,
@@ -321,7 +320,7 @@ mod tests {
         };
         tenant.waterfall = Waterfall {
             parts: vec![part("wait", 4.0, 0.25), part("compute", 12.0, 0.75)],
-            largest: Some("compute"),
+            largest: Some("compute".into()),
             slowest: None,
         };
         tenant

@@ -1,6 +1,6 @@
 //! Formats figures for display: few digits, and the unit once per table.
 
-use crate::digits::{Digits, beside, percent_range, range};
+use crate::digits::{Digits, beside, percent_range, range, within};
 
 /// The sign for an unknown figure.
 pub(crate) const UNKNOWN: &str = "–";
@@ -61,6 +61,11 @@ pub(crate) fn short(x: f64) -> String {
 /// The same with the digits of its interval, where there is one.
 pub(crate) fn short_beside(x: f64, interval: Option<[f64; 2]>) -> String {
     beside(x, interval, Digits::of).show(x)
+}
+
+/// An energy or a power, with no digit that its interval does not have.
+pub(crate) fn measured(x: f64, interval: Option<[f64; 2]>) -> String {
+    within(x, interval).show(x)
 }
 
 /// A relative change in percent with its sign, with the digits of its interval.

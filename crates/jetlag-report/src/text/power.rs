@@ -1,6 +1,6 @@
 //! Power and energy: each rail over the measured time, the total, and the energy per frame.
 
-use super::number::{UNKNOWN, or_unknown, percent, short};
+use super::number::{UNKNOWN, measured, or_unknown, percent, short};
 use super::{dim, heading, name_of, plain};
 use crate::Style;
 use crate::analysis::Summary;
@@ -41,12 +41,12 @@ fn rails(summary: &Summary, style: &Style) -> String {
         let ink = if counted { Ink::Bold } else { Ink::Plain };
         grid.row(vec![
             (rail.rail.clone(), ink),
-            (watts(rail.mean_mw), ink),
+            (mean(rail.mean_mw, rail.energy_mj, rail.ci95_mj), ink),
             plain(or_unknown(rail.median_mw, watts)),
             plain(or_unknown(rail.p95_mw, watts)),
             plain(watts(rail.peak_mw)),
             plain(or_unknown(rail.idle_mw, watts)),
-            (joules(rail.energy_mj), ink),
+            (format!("{} J", in_thousands(rail.energy_mj, rail.ci95_mj)), ink),
             plain(percent(rail.coverage)),
             plain(or_unknown(rail.refresh_ms, |ms| format!("{} ms", short(ms)))),
             dim(&rail.source),
@@ -65,12 +65,15 @@ fn rails(summary: &Summary, style: &Style) -> String {
 fn total(energy: &EnergySummary) -> Vec<Text> {
     vec![
         (format!("= {}", energy.of), Ink::Bold),
-        (watts(energy.mean_mw), Ink::Bold),
+        (mean(energy.mean_mw, energy.total_mj, energy.ci95_mj), Ink::Bold),
         plain(or_unknown(energy.median_mw, watts)),
         plain(or_unknown(energy.p95_mw, watts)),
         plain(or_unknown(energy.peak_mw, watts)),
         plain(or_unknown(energy.idle_mw, watts)),
-        (joules(energy.total_mj), Ink::Bold),
+        (
+            format!("{} J", in_thousands(energy.total_mj, energy.ci95_mj)),
+            Ink::Bold,
+        ),
         dim(""),
         dim(""),
         dim(""),
@@ -194,9 +197,13 @@ fn energy(summary: &Summary, style: &Style) -> String {
         };
         grid.row(vec![
             (name_of(tenant, style), Ink::Bold),
-            plain(short(per_frame.total)),
-            plain(or_unknown(per_frame.above_idle, short)),
-            plain(or_unknown(per_frame.frames_per_joule, short)),
+            plain(of_interval(per_frame.total, per_frame.ci95)),
+            plain(or_unknown(per_frame.above_idle, |mj| {
+                of_interval(mj, per_frame.above_idle_ci95)
+            })),
+            plain(or_unknown(per_frame.frames_per_joule, |frames| {
+                measured(frames, per_frame.frames_per_joule_ci95())
+            })),
             plain(percent(per_frame.share)),
         ]);
     }
@@ -214,15 +221,32 @@ fn watts(mw: f64) -> String {
     short(mw / 1e3)
 }
 
-/// An energy in mJ, shown in J.
-fn joules(mj: f64) -> String {
-    format!("{} J", short(mj / 1e3))
+/// A mean power in mW, shown in W with the digits that its energy has.
+pub(crate) fn mean(mw: f64, energy_mj: f64, interval: Option<[f64; 2]>) -> String {
+    let scale = (energy_mj != 0.0).then(|| mw / energy_mj);
+    in_thousands(
+        mw,
+        interval.zip(scale).map(|(ends, scale)| ends.map(|mj| mj * scale)),
+    )
+}
+
+/// Thousandths of a unit, shown in the unit with the digits of their interval.
+pub(crate) fn in_thousands(x: f64, interval: Option<[f64; 2]>) -> String {
+    measured(x / 1e3, interval.map(|ends| ends.map(|end| end / 1e3)))
+}
+
+/// A figure with its interval, where it has one.
+pub(crate) fn of_interval(x: f64, interval: Option<[f64; 2]>) -> String {
+    match interval {
+        Some(interval) => plus_minus(x, interval),
+        None => measured(x, None),
+    }
 }
 
 /// An energy in mJ, shown in J with its interval, where it has one.
 pub(crate) fn joules_within(mj: f64, interval: Option<[f64; 2]>) -> String {
     match interval {
         Some(interval) => format!("{} J", plus_minus(mj / 1e3, interval.map(|mj| mj / 1e3))),
-        None => joules(mj),
+        None => format!("{} J", in_thousands(mj, None)),
     }
 }

@@ -5,6 +5,8 @@ use super::{bar, dim, heading, name_of, plain, wrapped};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::summary::{Part, Stats, Synchronised, TenantSummary};
+use crate::analysis::waterfall::UNATTRIBUTED_NAME;
+use crate::record::APPLICATION_BACKEND;
 use crate::table::{Align, Grid, Ink};
 
 /// The section; empty where no tenant's time has parts.
@@ -48,7 +50,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
         for part in tenant.waterfall.parts.iter().filter(|part| !unit.hides(part)) {
             let mut row = vec![
                 (std::mem::take(&mut name), Ink::Bold),
-                plain(part.part),
+                plain(part.part.clone()),
                 plain(unit.show(part.mean_ms)),
                 plain(percent(part.share)),
                 plain(or_unknown(part.p99_ms, |ms| unit.show(ms))),
@@ -63,7 +65,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
             grid.row(row);
         }
         let response = &tenant.response_ms;
-        let of_slowest = time(tenant.waterfall.slowest.map(|slowest| slowest.mean_ms));
+        let of_slowest = time(tenant.waterfall.slowest.as_ref().map(|slowest| slowest.mean_ms));
         let none = String::new;
         grid.row(beside(
             "= response",
@@ -144,20 +146,20 @@ pub(crate) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
     let largest = waterfall
         .parts
         .iter()
-        .find(|part| Some(part.part) == waterfall.largest);
+        .find(|part| Some(&part.part) == waterfall.largest.as_ref());
     let mean = tenant.response_ms.mean;
     let (Some(largest), Some(mean)) = (largest, mean) else {
         return String::new();
     };
     let mut text = format!(
-        "{}: {} of the time goes to {}, {} of {} {}",
+        "{}: {} of the time {}, {} of {} {}",
         tenant.name,
         if largest.share > 0.5 {
             "most"
         } else {
             "the largest part"
         },
-        in_words(largest.part),
+        goes_to(tenant, &largest.part),
         unit.show(largest.mean_ms),
         unit.show(mean),
         unit.name()
@@ -165,7 +167,7 @@ pub(crate) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
     if largest.part == "compute" {
         text.push_str(&submitting(tenant, unit));
     }
-    if let Some(slowest) = waterfall.slowest
+    if let Some(slowest) = &waterfall.slowest
         && slowest.mean_ms > mean
     {
         let more = slowest.mean_ms - mean;
@@ -178,7 +180,7 @@ pub(crate) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
             "; the slowest 1 % take {} {} more, {of_it} in {}",
             unit.show(more),
             unit.name(),
-            in_words(slowest.grows_most)
+            in_words(tenant, &slowest.grows_most)
         ));
     }
     text + "."
@@ -201,15 +203,28 @@ fn submitting(tenant: &TenantSummary, unit: TimeUnit) -> String {
     )
 }
 
+/// Where time goes that is in this part. What nobody measured goes nowhere.
+pub(crate) fn goes_to(tenant: &TenantSummary, part: &str) -> String {
+    match part {
+        UNATTRIBUTED_NAME => format!("is {}", in_words(tenant, part)),
+        _ => format!("goes to {}", in_words(tenant, part)),
+    }
+}
+
 /// A part as a noun of a sentence.
-pub(crate) fn in_words(part: &str) -> &str {
+fn in_words<'a>(tenant: &TenantSummary, part: &'a str) -> &'a str {
+    let is_application = tenant.backend == APPLICATION_BACKEND;
     match part {
         "lateness" => "late releases",
+        // A program of somebody else's tells when a batch was due and when it began, and not what it did between.
+        "wait" if is_application => "the time before it began",
         "wait" => "the wait for a free slot",
         "h2d" => "the copy to the device",
         "d2h" => "the copy back",
-        "queue" => "the device's queue",
-        "wakeup" => "wakeup, the time in no stage",
+        // For the device, for its turn, or for the others of its batch.
+        "queue" => "the queue, ready and not yet executing",
+        UNATTRIBUTED_NAME if is_application => "unattributed (in no range)",
+        UNATTRIBUTED_NAME => "unattributed (in no stage)",
         other => other,
     }
 }

@@ -17,7 +17,12 @@ pub fn write(found: &WhatIf, out: &mut dyn Write, style: &Style) -> io::Result<(
         })
     };
     let unit = TimeUnit::for_millis(figures().filter_map(|(_, (_, figure))| figure.traced_ms));
-    let note = format!("p50 in {}, of the traced frames of {}", unit.name(), found.phase);
+    let of = match (&found.untraced, found.traces) {
+        (Some(untraced), _) => format!("untraced frames of {untraced}"),
+        (None, 0 | 1) => "one perturbed trace".to_owned(),
+        (None, traces) => format!("{traces} perturbed traces"),
+    };
+    let note = format!("p50 in {}, of {}; change of {of}", unit.name(), found.phase);
     let mut text = heading("WHAT IF", &note, style);
     for change in &found.changes {
         text.push_str(&format!("  {}\n", Ink::Accent.paint(change, style)));
@@ -27,12 +32,11 @@ pub fn write(found: &WhatIf, out: &mut dyn Write, style: &Style) -> io::Result<(
         .column("tenant", Align::Left)
         .column("", Align::Left)
         .column("traced", Align::Right)
-        .column("then", Align::Right)
-        .column("change", Align::Right)
-        .column("95 %", Align::Left);
+        .column("then", Align::Right);
     if has_untraced {
         grid = grid.column("untraced", Align::Right).column("then", Align::Right);
     }
+    let mut grid = grid.column("change", Align::Right).column("95 %", Align::Left);
     let mut named = None;
     for (tenant, (measure, figure)) in figures() {
         let is_new = named != Some(&tenant.tenant);
@@ -46,14 +50,16 @@ pub fn write(found: &WhatIf, out: &mut dyn Write, style: &Style) -> io::Result<(
             dim(measure),
             shown(figure.traced_ms),
             shown(figure.predicted_ms),
-            change(figure),
-            dim(figure
-                .change_ci95
-                .map_or_else(|| UNKNOWN.to_owned(), number::change_range)),
         ];
         if has_untraced {
             row.extend([shown(figure.untraced_ms), shown(figure.expected_ms)]);
         }
+        row.extend([
+            change(figure),
+            dim(figure
+                .change_ci95
+                .map_or_else(|| UNKNOWN.to_owned(), number::change_range)),
+        ]);
         grid.row(row);
     }
     text.push_str(&grid.render(style));
@@ -105,6 +111,8 @@ mod tests {
                 response: figure,
                 service: Predicted::default(),
             }],
+            traces: 1,
+            untraced: Some("this run".to_owned()),
             assumptions: vec!["Frames that were dropped stay dropped, and no others are.".to_owned()],
         };
         let mut out = Vec::new();

@@ -263,6 +263,7 @@ pub(super) fn words(
                 Gap::BeforeCalls => "before the first call",
                 Gap::BetweenCalls => "between calls",
                 Gap::AfterCalls => "after the device",
+                Gap::NoCalls => "in no call and no stage",
                 Gap::Submitting => "submitting",
             }),
         ),

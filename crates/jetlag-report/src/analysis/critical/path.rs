@@ -55,6 +55,8 @@ pub(in crate::analysis) enum Gap {
     BetweenCalls,
     /// After the last call, or after the device was done.
     AfterCalls,
+    /// Between stages, or in a frame without any, where no call was made.
+    NoCalls,
     /// Before work whose launch was not recorded.
     Submitting,
 }
@@ -222,6 +224,7 @@ fn held(graph: &Graph, node: u32, from: Option<(Edge, i64)>, way: &mut Way) {
             (_, What::Exit(name)) => Account::Call(name),
             (What::Start | What::Stage(_), What::Call(_) | What::Enter(_)) => Account::Host(Gap::BeforeCalls),
             (_, What::Call(_) | What::Enter(_)) => Account::Host(Gap::BetweenCalls),
+            (What::Start | What::Stage(_), _) => Account::Host(Gap::NoCalls),
             _ => Account::Host(Gap::AfterCalls),
         },
     };

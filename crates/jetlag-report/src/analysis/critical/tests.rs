@@ -262,7 +262,7 @@ fn a_frame_without_activities_is_its_stages_and_the_rest_is_said_to_be_untold() 
     let part = recorded.steady();
     assert_eq!(row(&part, "preprocess").0, 20);
     assert_eq!(row(&part, "postprocess").0, 10);
-    assert_eq!(row(&part, "after the device").0, 65);
+    assert_eq!(row(&part, "in no call and no stage").0, 65);
     assert_eq!((part.without_work, part.without_calls), (1, 1));
     assert!(Recorded::new().critical().tenants.is_empty());
 }

@@ -20,7 +20,7 @@ pub(super) use absent::message as absent_in_words;
 pub(super) use frames::{FramesLimit, More};
 pub(super) use machine::{ClockOf, Guard, MachineLimit, SlowedBy};
 pub(super) use phases::{Failures, InPhase, Lost, PhasesLimit};
-pub(super) use power::{NoIdle, PowerLimit};
+pub(super) use power::{NoIdle, Pace, PowerLimit};
 pub(super) use run::{Lacking, RunLimit};
 pub(super) use serving::{Overloaded, Pressure, Profiler, Promise, ServingLimit, Submitted};
 pub(super) use steady::SteadyLimit;

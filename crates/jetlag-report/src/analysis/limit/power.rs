@@ -23,7 +23,9 @@ pub(in super::super) enum PowerLimit {
     /// The window holds too few values of the sensor.
     ShortForSensor {
         rail: String,
-        refresh_ms: f64,
+        pace: Pace,
+        /// How far apart new values are.
+        every_ms: f64,
         renewals: f64,
         /// Renewals that it takes.
         needed: f64,
@@ -37,6 +39,17 @@ pub(in super::super) enum PowerLimit {
         missing_s: f64,
         length: Nanos,
     },
+}
+
+/// What decides how often there is a new value of a sensor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in super::super) enum Pace {
+    /// The sensor's own renewal.
+    Renewed,
+    /// How often it was read; the sensor renews its value more often, as far as that is known.
+    Read { renewed_ms: Option<f64> },
+    /// How long its filter takes to settle.
+    Settles,
 }
 
 /// Why there is no idle power.
@@ -97,14 +110,32 @@ impl PowerLimit {
             ),
             PowerLimit::ShortForSensor {
                 rail,
-                refresh_ms,
+                pace,
+                every_ms,
                 renewals,
                 needed,
                 length,
-            } => format!(
-                "{rail}'s sensor updates about every {refresh_ms:.0} ms: {renewals:.0} times in {length}; energy \
-                 needs {needed:.0} updates."
-            ),
+            } => {
+                // As many as there were in whole: fewer than are needed, whatever they would be rounded to.
+                let (had, needed) = (renewals.floor(), needed.round());
+                match pace {
+                    Pace::Renewed => format!(
+                        "{rail}'s sensor renews its value every {every_ms:.0} ms: {had:.0} times in {length}; energy needs {needed:.0} \
+                         values."
+                    ),
+                    Pace::Read { renewed_ms } => format!(
+                        "{rail} was read every {every_ms:.0} ms{}: {had:.0} values in {length}; energy needs {needed:.0}.",
+                        match renewed_ms {
+                            Some(ms) => format!(", and its sensor renews its value every {ms:.0} ms"),
+                            None => String::new(),
+                        }
+                    ),
+                    Pace::Settles => format!(
+                        "{rail}'s sensor is a filter that takes {every_ms:.0} ms to follow: {had:.0} values in {length}; energy needs \
+                         {needed:.0}."
+                    ),
+                }
+            }
             PowerLimit::RailsDoNotAddUp { share, total } => format!(
                 "The named rails add up to {:.0} % of {}: {}.",
                 share * 100.0,
@@ -112,7 +143,7 @@ impl PowerLimit {
                 if *share > 1.0 {
                     "one of them is counted twice, or its sensor is inaccurate"
                 } else {
-                    "the rest is drawn by parts that have no sensor of their own"
+                    "the rest is unattributed: parts without a sensor of their own draw it, or a sensor is inaccurate"
                 }
             ),
             PowerLimit::SamplerGaps {
@@ -148,10 +179,17 @@ impl PowerLimit {
                 "Run for longer, or sample more often (`telemetry: (interval: …)`): the sensor misses short loads."
             }
             PowerLimit::ShortForSensor {
-                refresh_ms, needed, ..
+                pace,
+                every_ms,
+                needed,
+                ..
             } => {
-                let enough = (needed * refresh_ms / 1e3).ceil();
-                return format!("Set `duration` to at least {enough:.0} s.").into();
+                let enough = (needed * every_ms / 1e3).ceil();
+                let or = match pace {
+                    Pace::Read { .. } => ", or sample more often (`telemetry: (interval: …)`)",
+                    Pace::Renewed | Pace::Settles => "",
+                };
+                return format!("Set `duration` to at least {enough:.0} s{or}.").into();
             }
             PowerLimit::RailsDoNotAddUp { .. } => {
                 "Take energy from the total, as jetlag does, and do not subtract rails to get a part's power."
@@ -161,5 +199,50 @@ impl PowerLimit {
                  samplers kept their interval."
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_few_values_are_never_said_to_be_as_many_as_it_takes_and_readings_are_no_renewals() {
+        let limit = |pace, every_ms: f64| PowerLimit::ShortForSensor {
+            rail: "VDD_IN".to_owned(),
+            pace,
+            every_ms,
+            renewals: 9.96,
+            needed: 10.0,
+            length: Nanos(2_410_000_000),
+        };
+        let said = limit(Pace::Renewed, 242.0).message();
+        assert!(said.contains("9 times") && said.contains("needs 10 "), "{said}");
+        let read = limit(
+            Pace::Read {
+                renewed_ms: Some(100.0),
+            },
+            242.0,
+        );
+        let said = read.message();
+        assert!(
+            said.contains("was read every 242 ms, and its sensor renews its value every 100 ms: 9 values"),
+            "{said}"
+        );
+        assert!(
+            read.advice().contains("at least 3 s, or sample more often"),
+            "{}",
+            read.advice()
+        );
+        assert!(
+            !limit(Pace::Read { renewed_ms: None }, 242.0)
+                .message()
+                .contains("renews")
+        );
+        assert!(
+            limit(Pace::Settles, 430.0)
+                .message()
+                .contains("filter that takes 430 ms")
+        );
     }
 }

@@ -3,7 +3,7 @@
 use super::super::stats::six_decimals;
 use super::super::summary::{ActiveCoRunner, SlowFrame, SlowPart};
 use super::super::watch::{Behind, Kept};
-use super::super::waterfall::{NAMES, WAIT};
+use super::super::waterfall::{NAMES, UNATTRIBUTED_NAME, WAIT};
 use super::suspects::{Circumstance, Suspect};
 use super::{Judge, Story, incidents, parts};
 use crate::units::{Nanos, Stamp};
@@ -240,7 +240,7 @@ fn cause_name(circumstance: Circumstance) -> &'static str {
 fn in_words(part: &SlowPart) -> String {
     let ms = |ms: f64| Nanos((ms * 1e6) as i64);
     let name = match part.name {
-        "wakeup" => "The time between its stages".to_owned(),
+        UNATTRIBUTED_NAME => "The time in no stage".to_owned(),
         stage => {
             let mut letters = stage.chars();
             letters.next().map_or_else(String::new, |first| {

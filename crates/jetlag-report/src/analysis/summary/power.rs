@@ -11,14 +11,24 @@ pub struct Energy {
     pub total: f64,
     /// Energy above idle; `None` if idle power was not measured.
     pub above_idle: Option<f64>,
-    /// 95 % interval of `total`, for scatter and resolution of the sensors; gain and offset are not included.
+    /// 95 % interval of `total`, for what lies between readings and the sensors' steps; gain and offset are not included.
     pub ci95: Option<[f64; 2]>,
+    /// 95 % interval of `above_idle`, which includes the error of the idle baseline.
+    pub above_idle_ci95: Option<[f64; 2]>,
     /// The tenant's share of the total energy, from 0 to 1.
     pub share: f64,
     /// Whether any of it was divided among several tenants, which makes it an attribution and not a measurement.
     pub attributed: bool,
     /// Completed frames for each joule of `total`; `None` where that is not above zero.
     pub frames_per_joule: Option<f64>,
+}
+
+impl Energy {
+    /// 95 % interval of `frames_per_joule`: the more energy a frame takes, the fewer there are for a joule.
+    pub fn frames_per_joule_ci95(&self) -> Option<[f64; 2]> {
+        let [low, high] = self.ci95.filter(|[low, _]| *low > 0.0)?;
+        Some([1e3 / high, 1e3 / low])
+    }
 }
 
 /// The total energy of everything that was measured.
@@ -32,7 +42,7 @@ pub struct EnergySummary {
     pub total_mj: f64,
     /// Energy above idle, mJ; `None` if idle power was not measured.
     pub above_idle_mj: Option<f64>,
-    /// 95 % interval of `total_mj`, for scatter and resolution of the sensors; gain and offset are not included.
+    /// 95 % interval of `total_mj`, for what lies between readings and the sensors' steps; gain and offset are not included.
     pub ci95_mj: Option<[f64; 2]>,
     /// 95 % interval of `above_idle_mj`, which includes the error of the idle baseline.
     pub above_idle_ci95_mj: Option<[f64; 2]>,

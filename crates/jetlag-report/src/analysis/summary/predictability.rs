@@ -50,7 +50,7 @@ pub struct SlowFrame {
 /// A part of a frame's response time, compared with its median.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SlowPart {
-    /// `lateness`, `wait`, a stage, or `wakeup`, as in [`Waterfall`](super::Waterfall).
+    /// `lateness`, `wait`, a stage, or `unattributed`: the time in no stage.
     pub name: &'static str,
     /// Its duration in this frame.
     pub ms: f64,

@@ -11,6 +11,10 @@ pub struct WhatIf {
     pub changes: Vec<String>,
     /// Each tenant that still runs.
     pub tenants: Vec<PredictedTenant>,
+    /// How many traces the changes are the mean of.
+    pub traces: u64,
+    /// Where the untraced frames are from; `None` where there are none, so that the predictions are of a perturbed trace.
+    pub untraced: Option<String>,
     /// What the predictions assume, a sentence each.
     pub assumptions: Vec<String>,
 }
@@ -37,9 +41,10 @@ pub struct Predicted {
     pub model_ms: Option<f64>,
     /// p50 of the traced frames with the change.
     pub predicted_ms: Option<f64>,
-    /// The relative change, −0.2 for a fifth less.
+    /// The relative change, −0.2 for a fifth less; of the untraced frames where they are known.
     pub change: Option<f64>,
-    /// 95 % interval of `change`, for which frames were traced; what is assumed is not in it.
+    /// 95 % interval of `change`: for which frames there were, and for what tracing cost, or how traces differ. What is assumed is
+    /// not in it.
     pub change_ci95: Option<[f64; 2]>,
     /// p50 of the frames that were not traced, where it is known.
     pub untraced_ms: Option<f64>,

@@ -294,22 +294,90 @@ fn three_hundred_readings_are_a_sample() {
 }
 
 #[test]
-fn the_scatter_is_students_interval_of_the_means_over_blocks() {
-    // Five blocks of a second at 1, 2, 3, 4 and 6 W, with steps between readings 1 ms apart.
-    let watts = [1.0, 2.0, 3.0, 4.0, 6.0];
-    let values: Vec<(i64, f64)> = (0..5)
-        .flat_map(|n| {
-            [
-                (n * 1_000, watts[n as usize] * 1e3),
-                (n * 1_000 + 999, watts[n as usize] * 1e3),
-            ]
-        })
+fn a_step_of_a_load_that_is_measured_all_the_time_leaves_little_open() {
+    // 8 W for half a minute, then 19 W: where all time is measured that is known, however much it scatters. What is not known is
+    // when within 200 ms the last reading was, and half a step of 40 mW.
+    let load: Vec<(i64, f64)> = (0..=600)
+        .map(|i| (i * 100, if i <= 300 { 8_000.0 } else { 19_000.0 }))
         .collect();
-    let points: Vec<Point> = of_points(&values, Sight::Moment).points.into_owned();
-    let of = |slowest: i64, to: i64| scatter(&points, Nanos(1_000 * MS), Nanos(slowest * MS), ms(0, to));
-    // stats.t.ppf(0.975, 4) × numpy.std(watts, ddof=1) / √5, but for the millisecond of each step.
-    let half = of(100, 5_000).unwrap();
-    assert!((half - 2_388.388).abs() < 2.0, "{half}");
-    assert_eq!(of(100, 4_999), Err(Withheld::Short), "four blocks");
-    assert_eq!(of(0, 5_000), Err(Withheld::Short), "renewals without a time");
+    let half = |sight| half_mw(&[of_points(&load, sight)], ms(0, 60_000)).unwrap();
+    let ends = |seconds: f64| 20.0 + 11_000.0 * seconds / 60.0;
+    let found = half(Sight::Mean(Nanos(100 * MS)));
+    assert!((found - ends(0.2)).abs() < 1e-6, "{found} mW");
+    assert!(found < 0.005 * 13_500.0, "0.42 % of the mean");
+    // A filter's readings are of moments; of every second one two differ by the step.
+    let found = half(Sight::Filter(Nanos(100 * MS)));
+    let anywhere = 1.96 * 11_000.0 * 0.1 / 60.0;
+    assert!(
+        (found - ends(0.1) - 11_000.0 * 0.1 / 60.0 - anywhere).abs() < 1e-6,
+        "{found}"
+    );
+}
+
+#[test]
+fn what_lies_between_readings_is_their_difference_for_as_long_as_is_open() {
+    let values = [
+        (0, 1_000.0),
+        (100, 1_000.0),
+        (200, 3_000.0),
+        (320, 3_000.0),
+        (400, 6_000.0),
+    ];
+    let open = |sight, renewed: i64, covers| {
+        let mut line = of_points(&values, sight);
+        line.renewed = Nanos(renewed * MS);
+        between(&line, covers, ms(0, 400)) / MS as f64
+    };
+    let of = |times: [f64; 2]| 1.96 * (2_000.0f64.powi(2) * times[0] + 3_000.0f64.powi(2) * times[1]).sqrt();
+    let mean = Sight::Mean(Nanos(100 * MS));
+    for (what, found, expected) in [
+        (
+            "a sample",
+            open(Sight::Moment, 0, false),
+            // Of every second reading: 2 W, 2 W and 3 W, 200, 220 and 200 ms apart.
+            of([
+                (100.0f64.powi(2) + 110.0f64.powi(2)) / 2.0,
+                100.0f64.powi(2) / 2.0,
+            ]),
+        ),
+        (
+            "means of its own time",
+            open(mean, 0, true),
+            of([0.0, 20.0f64.powi(2)]),
+        ),
+        (
+            "with a rhythm",
+            open(mean, 100, true),
+            of([0.0, 20.0f64.powi(2) + 100.0 * 20.0]),
+        ),
+        (
+            "means of a second",
+            open(Sight::Mean(Nanos(1_000 * MS)), 100, true),
+            of([100.0f64.powi(2) / 12.0; 2]),
+        ),
+    ] {
+        assert!((found - expected).abs() < 1e-6, "{what}: {found} for {expected}");
+    }
+    // What is outside of the window is nothing, and so is a gap.
+    let line = of_points(
+        &[
+            (0, 0.0),
+            (100, 9_000.0),
+            (200, 9_000.0),
+            (5_000, 0.0),
+            (5_100, 0.0),
+        ],
+        Sight::Moment,
+    );
+    assert_eq!(between(&line, false, ms(200, 5_100)), 0.0);
+}
+
+#[test]
+fn ten_renewals_of_the_slowest_sensor_are_enough() {
+    let values = at_distances([100; 40]);
+    let of = |length: i64| {
+        let line = of_points(&values, Sight::Mean(Nanos(100 * MS)));
+        half_mw(&[line], ms(1_000, 1_000 + length)).err()
+    };
+    assert_eq!((of(999), of(1_000)), (Some(Withheld::Short), None));
 }

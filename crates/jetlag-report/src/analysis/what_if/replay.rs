@@ -15,6 +15,8 @@ pub(super) struct Ran {
     pub(super) released: i64,
     pub(super) started: i64,
     pub(super) finished: i64,
+    /// How long it was in stages of the host, and in no call meanwhile; by their places.
+    pub(super) stages: [i64; 9],
 }
 
 /// What waits for a node, and by which edge.
@@ -115,10 +117,17 @@ pub(super) fn replay(model: &Model<'_>, successors: &Successors) -> Vec<Option<R
             }
         }
     }
+    let mut stages = vec![[0i64; 9]; graph.frames.len()];
+    for (node, at) in graph.nodes.iter().zip(0..) {
+        if let (What::Stage(stage), Some(stages)) = (node.what, stages.get_mut(node.frame as usize)) {
+            stages[stage as usize] += ended[at] - began[at];
+        }
+    }
     graph
         .frames
         .iter()
-        .map(|frame| {
+        .zip(stages)
+        .map(|(frame, stages)| {
             let started = began[frame.start as usize];
             is_there(frame.start).then_some(Ran {
                 released: match model.is_closed(&frame.record) {
@@ -127,6 +136,7 @@ pub(super) fn replay(model: &Model<'_>, successors: &Successors) -> Vec<Option<R
                 },
                 started,
                 finished: ended[frame.end as usize],
+                stages,
             })
         })
         .collect()

@@ -5,7 +5,7 @@ use plotters::prelude::*;
 use super::{Axes, FINE, Figure, LETTERS, Plane, Stripe, colour, figure, letters, line, mark};
 use crate::analysis::plot::Axis;
 use crate::analysis::summary::{Energy, TenantSummary};
-use crate::text::number::short;
+use crate::text::number::measured;
 
 /// The chart of all tenants whose energy is known; none if there is no such tenant.
 pub(in crate::html) fn chart(tenants: &[TenantSummary]) -> Option<Figure> {
@@ -23,7 +23,7 @@ pub(in crate::html) fn chart(tenants: &[TenantSummary]) -> Option<Figure> {
     }
     let all: Vec<String> = known
         .iter()
-        .map(|(_, name, energy)| format!("{name} {} mJ", short(energy.total)))
+        .map(|(_, name, energy)| format!("{name} {} mJ", measured(energy.total, energy.ci95)))
         .collect();
     let height = 34 + 30 * known.len() as i32;
     let said = format!("Energy per frame: {}.", all.join(", "));
