@@ -29,8 +29,8 @@ fn raised(summary: &Summary, code: &str) -> bool {
 }
 
 fn nothing_changes(name: &str, world: &World, seeds: u64) -> Vec<Row> {
-    let codes = ["latency-shift", "not-settled", "drift"];
-    let mut alarms = [0; 3];
+    let codes = ["latency-shift", "not-settled", "drift", "impossible-stamps"];
+    let mut alarms = [0; 4];
     for seed in 0..seeds {
         let summary = world.summary(seed);
         for (alarms, code) in alarms.iter_mut().zip(codes) {

@@ -187,6 +187,10 @@ impl FrameRecord {
     pub fn queueing(&self) -> Nanos {
         self.started - self.released
     }
+    /// Whether its stamps follow each other as those of a frame do: nothing starts or ends before it is due.
+    pub fn is_in_order(&self) -> bool {
+        self.released <= self.started && self.started <= self.finished && self.lateness >= Nanos::ZERO
+    }
     /// Whether it is a set of sensors that stayed incomplete, and was given up for that.
     pub fn stayed_incomplete(&self) -> bool {
         self.outcome == Outcome::Dropped && self.stages[Stage::Synchronise as usize].is_some()

@@ -108,6 +108,7 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Limit> {
             facts,
         };
         findings.extend(lost_records(&case));
+        findings.extend(impossible_stamps(&case));
         if case.summary.frames.completed > 0 {
             findings.extend(short_run(&case, evidence.incomplete.is_some()));
             findings.extend(failed_frames(&case));
@@ -261,6 +262,11 @@ fn lost_records(case: &Case<'_>) -> Option<Limit> {
             detections: case.scenario.record_detections,
         })
     })
+}
+
+fn impossible_stamps(case: &Case<'_>) -> Option<Limit> {
+    let impossible = case.facts.impossible;
+    (impossible.count() > 0).then(|| case.frames(FramesLimit::Impossible(impossible)))
 }
 
 fn failed_frames(case: &Case<'_>) -> Option<Limit> {

@@ -133,7 +133,7 @@ impl LiveView {
 
     /// Takes in one frame.
     pub fn frame(&mut self, frame: &FrameRecord) {
-        if frame.tenant == OVERHEAD_TENANT {
+        if frame.tenant == OVERHEAD_TENANT || !frame.is_in_order() {
             return;
         }
         self.seen(frame.finished);

@@ -75,6 +75,7 @@ mod sampling;
 mod sensors;
 mod series;
 mod signals;
+pub mod stamps;
 pub mod start_up;
 mod states;
 mod stats;

@@ -8,6 +8,7 @@ use super::predictability::{of_stage, predictability};
 use super::quantile::Quantile;
 use super::sample::Sample;
 use super::series::{Distribution, Series};
+use super::stamps::Impossible;
 use super::stats::{interquartile_range, jitter, quotient, six_decimals, stats};
 use super::steady;
 use super::submission;
@@ -112,6 +113,8 @@ pub(super) struct TenantFacts {
     pub(super) in_warmup: u64,
     /// Records lost in phases other than the measurement.
     pub(super) lost_elsewhere: u64,
+    /// Frames that no figure is of, as their stamps cannot be true; of all phases.
+    pub(super) impossible: Impossible,
     /// How long its completed frames used the devices.
     pub(super) used: Used,
     /// Effective sample size for the mean service time.
@@ -236,6 +239,7 @@ impl Gathered {
             in_warmup: self.in_warmup,
             // Known once the phases are.
             lost_elsewhere: 0,
+            impossible: Impossible::default(),
             used: Used {
                 compute: self.stages[Stage::Compute as usize].sum(),
                 around: [Stage::Decode, Stage::Preprocess, Stage::Postprocess]

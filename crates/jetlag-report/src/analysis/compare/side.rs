@@ -3,6 +3,7 @@
 use super::rows::{By, Collector, Lacking, OfRun};
 use crate::analysis::Summary;
 use crate::analysis::plan;
+use crate::analysis::stamps::StampCheck;
 use crate::analysis::timeline::Timeline;
 use crate::record::{Event, FrameRecord, Manifest, Outcome, Phase};
 use crate::scenario::Scenario;
@@ -15,6 +16,7 @@ const MISS: usize = 1;
 pub struct RunSampler {
     manifest: Manifest,
     plan: Scenario,
+    stamps: StampCheck,
     tenants: Vec<Timeline<2>>,
     rows: Option<Collector>,
 }
@@ -26,6 +28,7 @@ impl RunSampler {
         RunSampler {
             tenants: plan.tenants.iter().map(|_| Timeline::default()).collect(),
             manifest: manifest.clone(),
+            stamps: StampCheck::new(manifest),
             plan,
             rows: None,
         }
@@ -39,6 +42,9 @@ impl RunSampler {
 
     /// Adds an event; of frames only those of the measured time are used.
     pub fn push(&mut self, event: &Event) {
+        if !self.stamps.passes(event) {
+            return;
+        }
         if let Some(rows) = &mut self.rows {
             rows.push(event);
         }

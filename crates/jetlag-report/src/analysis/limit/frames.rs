@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::super::code::Code;
 use super::super::metric::Sample;
+use super::super::stamps::Impossible;
 use super::super::summary::FrameCounts;
 use super::words::{frames, name_of, percent, quoted};
 use crate::units::Nanos;
@@ -45,6 +46,8 @@ pub(in super::super) enum FramesLimit {
         /// Whether detections are recorded as well.
         detections: bool,
     },
+    /// Frames have stamps that cannot be true.
+    Impossible(Impossible),
     /// Frames ended with an error.
     Failed {
         failed: u64,
@@ -90,6 +93,7 @@ impl FramesLimit {
             | FramesLimit::AllWarmup(_)
             | FramesLimit::TooFew { .. } => Code::TooFewSamples,
             FramesLimit::Lost { .. } => Code::LostRecords,
+            FramesLimit::Impossible(_) => Code::ImpossibleStamps,
             FramesLimit::Failed { .. } => Code::FailedFrames,
             FramesLimit::NoBaseline => Code::NoBaseline,
         }
@@ -138,6 +142,13 @@ impl FramesLimit {
                  them.",
                 frames(*lost),
                 percent(*lost as f64 / *all as f64)
+            ),
+            FramesLimit::Impossible(impossible) => format!(
+                "{name}: {} of {} ({}) have stamps that cannot be true ({}); no figure includes them.",
+                frames(impossible.count()),
+                impossible.all,
+                percent(impossible.count() as f64 / impossible.all as f64),
+                contradictions(impossible),
             ),
             FramesLimit::Failed {
                 failed,
@@ -218,6 +229,10 @@ impl FramesLimit {
             FramesLimit::Lost {
                 detections: false, ..
             } => "Write the run file to a faster disk.",
+            FramesLimit::Impossible(_) => {
+                "Record again, and look for what moved the clock or wrote the file: a frame starts and ends no earlier than it is due, \
+                 and CLOCK_MONOTONIC does not jump."
+            }
             FramesLimit::Failed { .. } => {
                 "`jetlag inspect` shows the whole log; remove the frames that fail, or repair their files."
             }
@@ -262,6 +277,20 @@ impl More {
             }
         }
     }
+}
+
+/// `3 start or end before their release, 12 are released before an earlier frame`.
+fn contradictions(impossible: &Impossible) -> String {
+    let kinds: Vec<String> = [
+        (impossible.reversed, "starting or ending before their release"),
+        (impossible.set_back, "released before an earlier frame"),
+        (impossible.ahead, "later than the run lasted"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    kinds.join(", ")
 }
 
 fn waiting(counts: &FrameCounts) -> u64 {
