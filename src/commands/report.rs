@@ -169,12 +169,8 @@ pub(super) fn write_page(
                 gatherer.push(event);
             });
             let file = run.display().to_string();
-            sides.push(Side {
-                name: file.clone(),
-                files: vec![file],
-                runs: vec![sampler.finish(summary.clone())],
-                in_turns: false,
-            });
+            let sample = sampler.finish(summary.clone());
+            sides.push(Side::new(file.clone(), vec![(file, sample)], false));
             summary
         };
         let roofline = given.hold(&gatherer.finish(), &summary)?;

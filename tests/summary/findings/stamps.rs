@@ -100,6 +100,7 @@ fn a_comparison_leaves_them_out_too() {
         files: Vec::new(),
         runs: vec![run],
         in_turns: false,
+        repeated: Vec::new(),
     };
     let found =
         jetlag::analysis::compare::compare(&[side("sound", sound), side("wrong", wrong)], &[]).unwrap();
