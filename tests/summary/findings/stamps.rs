@@ -35,7 +35,7 @@ fn a_frame_that_ends_or_starts_before_it_is_due_is_in_no_figure() {
     let sound = changed(|_| {}, |_| {}, |_| {});
     let every = |n: u64, change: fn(&mut FrameRecord)| {
         move |frame: &mut FrameRecord| {
-            if frame.sequence % n == 0 {
+            if frame.sequence.is_multiple_of(n) {
                 change(frame);
             }
         }
@@ -89,7 +89,7 @@ fn a_comparison_leaves_them_out_too() {
     for event in &mut events {
         if let Event::Frame(frame) = event
             && frame.phase == Phase::Together
-            && frame.sequence % 10 == 0
+            && frame.sequence.is_multiple_of(10)
         {
             frame.finished = frame.released - Nanos::from_secs(1);
         }

@@ -251,6 +251,7 @@ mod tests {
         let mut frame = FrameRecord::completed(Stamp(0), Stamp(0));
         for i in 0..100 {
             frame.released = Stamp(i * 33_000_000);
+            frame.started = frame.released;
             frame.finished = frame.released + Nanos::from_millis(10);
             view.frame(&frame);
         }

@@ -17,6 +17,8 @@
 mod amounts;
 mod attribution;
 mod autocorrelation;
+mod backlog;
+mod batch_work;
 mod batches;
 mod binomial;
 mod blocks;
@@ -57,6 +59,7 @@ pub mod live;
 mod machine;
 mod memory;
 mod metric;
+mod moments;
 pub mod nodes;
 mod observer;
 mod outliers;

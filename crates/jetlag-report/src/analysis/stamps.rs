@@ -77,7 +77,7 @@ impl StampCheck {
             .max(scenario.map_or(0, |it| it.tenants.len()));
         StampCheck {
             tenants: vec![OfTenant::default(); tenants],
-            planned: scenario.map(longest),
+            planned: scenario.map(longest).filter(|planned| *planned > Nanos::ZERO),
             phase: None,
         }
     }

@@ -280,7 +280,11 @@ impl Summarizer {
             _ => 3,
         });
         let findings = merge(self.recorded, limits.into_iter().map(Finding::from));
+        let is_busy = findings
+            .iter()
+            .any(|finding| finding.code == Code::HostBusy.word());
         for Measured { summary, facts, .. } in &mut tenants {
+            summary.waterfall.waits_for_processors = is_busy && findings::executes_on_host(summary);
             summary.failed = failed::of(
                 summary,
                 &findings,

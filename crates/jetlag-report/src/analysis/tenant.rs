@@ -1,5 +1,6 @@
 //! Collects one tenant's frames (and nodes, where they were timed) and computes its part of the summary.
 
+use super::batch_work::{BatchWork, Work};
 use super::cameras::ByCamera;
 use super::input_effect::{self, Fed};
 use super::nodes;
@@ -32,6 +33,7 @@ pub(super) struct Gathered {
     detections: u64,
     response: Series,
     service: Series,
+    work: BatchWork,
     lateness: Series,
     age: Series,
     skew: Series,
@@ -44,7 +46,8 @@ pub(super) struct Gathered {
     together: Option<PhaseRecord>,
     nodes: Vec<NodeRecord>,
     outputs: Vec<OutputSummary>,
-    /// Response, service, lateness, the stages, submission, age, size and index of the input, skew and camera, in this order.
+    /// Response, service, lateness, the stages, submission, age, size and index of the input, skew, camera and the first frame of its
+    /// batch, in this order.
     timeline: Timeline<TIMED>,
     misses: Misses,
     waterfall: waterfall::WaterfallSeries,
@@ -72,8 +75,9 @@ const SIZE: usize = 14;
 const CONTENT: usize = 15;
 const SKEW: usize = 16;
 const CAMERA: usize = 17;
+const BATCH: usize = 18;
 /// How many these are.
-const TIMED: usize = 18;
+const TIMED: usize = 19;
 
 /// One tenant while the summary is computed.
 pub(super) struct Measured<'a> {
@@ -123,6 +127,8 @@ pub(super) struct TenantFacts {
     pub(super) alone: u64,
     /// Whether so many frames waited for each other that they depend because of that.
     pub(super) waits: bool,
+    /// What a frame of a batch is worth of work; none where each has an inference of its own.
+    pub(super) work: Option<Work>,
     /// Why its first failed frame failed, or why it gave up, from the log.
     pub(super) cause: Option<String>,
 }
@@ -188,6 +194,7 @@ impl Gathered {
         self.detections += u64::from(frame.detections);
         self.response.push(frame.response(), exact);
         self.service.push(frame.service(), exact);
+        self.work.frame(frame);
         self.waterfall.push(frame, exact);
         let mut kept = 3 + waterfall::KEPT + of_camera + self.submission.push(frame, exact);
         if let Some(age) = frame.age() {
@@ -252,10 +259,15 @@ impl Gathered {
             alone: 0,
             // Known below.
             waits: false,
+            work: self.work.finish(),
             cause: None,
         };
         let line = Line::of(scenario);
-        let together = Sample::new(self.response.finish(), self.timeline.placed(RESPONSE), line);
+        let together = Sample::new(
+            self.response.finish(),
+            self.timeline.placed_in_batches(RESPONSE, BATCH),
+            line,
+        );
         let (response, responses) = (&together.distribution, &together.in_order);
         let fed: Vec<Fed> = self.timeline.rows().filter_map(fed).collect();
         let input_effect = input_effect::of(&fed, &scenario.source);
@@ -267,7 +279,10 @@ impl Gathered {
         facts.waits = dependence.waits();
         let response_ms = stats(response, &dependence);
         let timed: Vec<(Stamp, i64)> = self.timeline.timed(RESPONSE).collect();
-        let (steady, wander) = (steady::judge(&timed, tracks), wander::wander(&timed, tracks));
+        let (steady, wander) = (
+            steady::judge(&timed, &own(&self.timeline), tracks),
+            wander::wander(&timed, tracks),
+        );
         let streak = self.misses.longest_streak();
         let sums = self.stages.each_ref().map(Series::sum);
         let stages = Stage::ALL
@@ -380,6 +395,15 @@ impl Gathered {
     }
 }
 
+/// Of each completed frame, in order, what does not depend on the frames before it: all but its wait for a free slot.
+fn own(timeline: &Timeline<TIMED>) -> Vec<i64> {
+    let own = |values: [Option<i64>; TIMED]| {
+        values[RESPONSE]?;
+        Some(values[SERVICE]?.saturating_add(values[LATENESS].unwrap_or_default()))
+    };
+    timeline.rows().filter_map(own).collect()
+}
+
 /// What became of sets of sensors; `None` where frames are of one sensor each.
 fn synchronised(
     incomplete: u64,
@@ -423,6 +447,7 @@ fn kept(frame: &FrameRecord) -> [Option<i64>; TIMED] {
         values[CONTENT] = i64::try_from(frame.source_index).ok();
         values[SKEW] = frame.skew.map(|skew| skew.0);
         values[CAMERA] = frame.camera.map(i64::from);
+        values[BATCH] = frame.batch.map(|batch| batch.first.cast_signed());
     }
     values
 }

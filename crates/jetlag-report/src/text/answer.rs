@@ -4,7 +4,7 @@
 //! reads as all or none unless it is.
 
 use super::number::{TimeUnit, mark, percent, short};
-use super::waterfall::in_words;
+use super::waterfall::{in_words, waits};
 use crate::analysis::Summary;
 use crate::analysis::summary::{EnergySummary, ExpectationResult, Lack, TenantSummary};
 
@@ -138,7 +138,7 @@ fn time_goes(tenant: &TenantSummary) -> String {
     let largest = parts
         .iter()
         .find(|part| Some(part.part) == tenant.waterfall.largest);
-    match (largest, parts.len()) {
+    let goes = match (largest, parts.len()) {
         (Some(only), 1) => format!("all of the time goes to {}", in_words(only.part)),
         (Some(largest), _) if largest.share > 0.5 => {
             format!(
@@ -153,7 +153,8 @@ fn time_goes(tenant: &TenantSummary) -> String {
             percent(largest.share)
         ),
         (None, _) => "where the time goes was not recorded".to_owned(),
-    }
+    };
+    goes + waits(tenant)
 }
 
 /// Mean and peak power, and the energy of a frame; or that it is not known.
@@ -323,6 +324,7 @@ mod tests {
             parts: vec![part("wait", 4.0, 0.25), part("compute", 12.0, 0.75)],
             largest: Some("compute"),
             slowest: None,
+            waits_for_processors: false,
         };
         tenant
     }

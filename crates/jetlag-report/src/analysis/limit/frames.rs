@@ -56,7 +56,12 @@ pub(in super::super) enum FramesLimit {
         cause: Option<String>,
     },
     /// The frames are not enough for the interval of a quantile.
-    TooFew { sample: Sample, more: More },
+    TooFew {
+        sample: Sample,
+        more: More,
+        /// Whether slow frames follow slow ones; else they depend on each other in another way, as those of a batch.
+        alike: bool,
+    },
     /// It completed nothing alone.
     NoBaseline,
 }
@@ -78,6 +83,8 @@ pub(in super::super) enum More {
     Steadier,
     /// The same of a queue that fills and empties too slowly.
     ShorterQueue,
+    /// None: it is overloaded, and a longer run does not change that.
+    LessLoad,
 }
 
 impl FramesLimit {
@@ -178,9 +185,13 @@ impl FramesLimit {
                     quoted("; first error: ", cause.as_deref())
                 )
             }
-            FramesLimit::TooFew { sample, .. } => {
+            FramesLimit::TooFew { sample, alike, .. } => {
                 let (quantile, has) = (name_of(sample.quantile), frames(sample.count));
                 match sample.depends() {
+                    true if !alike => format!(
+                        "{name}: its frames depend on each other for so long that {has} tell {quantile} of this run, and too \
+                         little of another."
+                    ),
                     true => format!(
                         "{name}: slow frames follow slow frames for so long that {has} tell {quantile} of this run, and too \
                          little of another."
@@ -259,6 +270,9 @@ impl More {
                 .into(),
             More::ShorterQueue => "Lower the rate, run a faster detector, or let frames be dropped \
                                    (`overload: DropOldest(queue: 1)`): a queue this long takes hours to show its quantiles."
+                .into(),
+            More::LessLoad => "Follow the advice on `overload` first: while frames come faster than they are served, a longer run tells \
+                               no more."
                 .into(),
             More::Patience { seconds } => {
                 format!("Let the run reach its planned duration; {seconds} s at this rate are enough.").into()
