@@ -286,3 +286,96 @@ fn rows_are_compared_where_there_are_any_and_what_a_run_lacks_is_said() {
     let (code, _, _) = compared(&[&traced, &traced, "--kernels", "--layers"]);
     assert_eq!(code, Some(2));
 }
+
+/// A run of this seed of a scenario.
+fn simulated(folder: &Path, scenario: &str, file: &str, seed: u32) {
+    let seed = format!("seed={seed}");
+    let output = run(&["run", scenario, "--out", file, "--set", &seed], folder);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn a_run_that_is_named_twice_in_a_side_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = scenario(folder.path(), "a", "9ms");
+    simulated(folder.path(), &a, "a.mcap", 1);
+    simulated(folder.path(), &a, "b.mcap", 2);
+    std::os::unix::fs::symlink("a.mcap", folder.path().join("link.mcap")).unwrap();
+    for (sides, wanted) in [
+        (["a.mcap,a.mcap", "b.mcap"], "a.mcap is named twice in a side"),
+        (["b.mcap", "a.mcap,./a.mcap"], "a.mcap and ./a.mcap are one file"),
+        (
+            ["a.mcap,link.mcap", "b.mcap"],
+            "a.mcap and link.mcap are one file",
+        ),
+    ] {
+        let refused = run(&["compare", sides[0], sides[1]], folder.path());
+        assert_eq!(refused.status.code(), Some(2), "{}", stdout(&refused));
+        assert!(stderr(&refused).contains(wanted), "{}", stderr(&refused));
+        assert!(
+            stderr(&refused).contains("name each file once"),
+            "{}",
+            stderr(&refused)
+        );
+    }
+}
+
+#[test]
+fn runs_with_equal_frames_count_once_and_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = scenario(folder.path(), "a", "9ms");
+    // What a CI does that reruns a scenario under the virtual clock, and copies.
+    for (file, seed) in [
+        ("a1.mcap", 1),
+        ("a2.mcap", 1),
+        ("b1.mcap", 2),
+        ("b2.mcap", 2),
+        ("b4.mcap", 3),
+    ] {
+        simulated(folder.path(), &a, file, seed);
+    }
+    fs::copy(folder.path().join("b1.mcap"), folder.path().join("b3.mcap")).unwrap();
+    let compared = |sides: [&str; 2]| -> Value {
+        let output = run(
+            &["compare", sides[0], sides[1], "--format", "json"],
+            folder.path(),
+        );
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let several = compared(["a1.mcap,a2.mcap", "b1.mcap,b2.mcap,b3.mcap"]);
+    let once = compared(["a1.mcap", "b1.mcap"]);
+    assert_eq!(
+        several["candidates"][0]["tenants"],
+        once["candidates"][0]["tenants"]
+    );
+    assert_eq!(several["baseline"]["files"], serde_json::json!(["a1.mcap"]));
+    assert_eq!(
+        several["candidates"][0]["side"]["files"],
+        serde_json::json!(["b1.mcap"])
+    );
+    let notes = |of: &Value| of["candidates"][0]["notes"].to_string();
+    for said in [
+        "A: a2.mcap has the same frames as a1.mcap, to the nanosecond; they count once, so A has 1 run",
+        "B: b2.mcap has the same frames as b1.mcap, to the nanosecond, and 1 more likewise; they count once, so B has 1 run",
+    ] {
+        assert!(notes(&several).contains(said), "{}", notes(&several));
+    }
+    assert!(!notes(&once).contains("same frames"), "{}", notes(&once));
+    // Of both sides, and of seeds that were used twice by scenarios that differ.
+    let itself = compared(["a1.mcap", "a2.mcap,b1.mcap"]);
+    assert!(
+        notes(&itself).contains("1 of 2 runs of B have the same frames as a run of A"),
+        "{itself}"
+    );
+    let slower = scenario(folder.path(), "slower", "9.5ms");
+    simulated(folder.path(), &slower, "slower.mcap", 2);
+    let seeds = compared(["a1.mcap", "b1.mcap,slower.mcap,b4.mcap"]);
+    assert!(
+        notes(&seeds).contains("B: 3 simulated runs have 2 seeds between them"),
+        "{}",
+        notes(&seeds)
+    );
+    let fresh = compared(["a1.mcap", "b1.mcap,b4.mcap"]);
+    assert!(!notes(&fresh).contains("seed"), "{}", notes(&fresh));
+}

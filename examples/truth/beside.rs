@@ -74,6 +74,13 @@ fn kinds() -> Vec<(&'static str, Vec<Member>)> {
             ],
         ),
         (
+            "batches of four beside a camera",
+            vec![
+                camera(),
+                Member::new(poisson(30.0), normal(40.0, 4.0)).in_batches_of(4),
+            ],
+        ),
+        (
             "long and rare",
             vec![camera(), Member::new(poisson(2.0), lognormal(90.0, 0.3))],
         ),

@@ -28,6 +28,10 @@ pub(crate) fn cells() -> Vec<Cell> {
         part: PART,
         rows: Box::new(power),
     });
+    cells.push(Cell {
+        part: PART,
+        rows: Box::new(rerun),
+    });
     cells
 }
 
@@ -37,7 +41,36 @@ fn side(world: &World, name: &str, first: u64, rounds: u64) -> Side {
         files: Vec::new(),
         runs: (first..first + rounds).map(|seed| world.sample(seed)).collect(),
         in_turns: false,
+        repeated: Vec::new(),
     }
+}
+
+/// A side of five runs of one seed, as a CI has them that reruns a scenario under the virtual clock.
+fn reruns(world: &World, name: &str, seed: u64) -> Side {
+    let run = |number: u64| (format!("{name}{number}"), world.sample(seed));
+    Side::new(name.to_owned(), (0..5).map(run).collect(), false)
+}
+
+/// Each of two runs of equal truth five times over.
+fn rerun(seeds: u64) -> Vec<Row> {
+    let world = World::of_one(periodic(30.0, 0.0, 0.0), lognormal(9.0, 0.15), 10);
+    let (mut different, mut judged) = (0, 0);
+    for number in 0..seeds {
+        let sides = [
+            reruns(&world, "a", number * 2),
+            reruns(&world, "b", number * 2 + 1),
+        ];
+        let comparison = compare(&sides, &[]).expect("both have the same tenant");
+        judged += u64::from(comparison.candidates[0].is_judged());
+        different += u64::from(comparison.candidates[0].differs());
+    }
+    vec![Row::new(
+        PART,
+        "independent, 30 Hz, 10 s, one seed run five times against another",
+        "equal runs called different",
+        (different, judged),
+        Promise::AtMost(0.05),
+    )]
 }
 
 fn compared(a: &World, b: &World, number: u64, rounds: u64) -> Comparison {

@@ -23,6 +23,7 @@ mod precision;
 mod quantiles;
 mod recorded;
 mod slowdown;
+mod stamps;
 mod steady;
 mod table;
 mod world;
@@ -42,7 +43,7 @@ struct Arguments {
     /// Runs of each kind, each with a seed of its own.
     #[arg(long, default_value_t = 300)]
     seeds: u64,
-    /// Only parts whose name contains this word: quantiles, precision, compare, slowdown, beside, steady, overload, causes,
+    /// Only parts whose name contains this word: quantiles, precision, compare, slowdown, beside, steady, stamps, overload, causes,
     /// energy, inputs.
     #[arg(long)]
     only: Option<String>,
@@ -82,6 +83,7 @@ fn main() -> ExitCode {
         slowdown::cells(),
         beside::cells(),
         steady::cells(),
+        stamps::cells(),
         overload::cells(),
         causes::cells(),
         energy::cells(),

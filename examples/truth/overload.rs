@@ -1,6 +1,6 @@
 //! Is a tenant that is asked for more than it can do told so, under each way to treat what waits, and one that keeps up not?
 
-use jetlag::scenario::Overload;
+use jetlag::scenario::{Arrival, Overload};
 
 use crate::Cell;
 use crate::table::{Promise, Row};
@@ -49,8 +49,64 @@ pub(crate) fn cells() -> Vec<Cell> {
             });
         }
     }
+    // Poisson releases near capacity: a long line may stand at the end by chance, and shorter again later.
+    for (load, sigma, hz, seconds) in NEAR_CAPACITY {
+        let mean_ms = load * 1e3 / hz;
+        let median_ms = mean_ms * (-sigma * sigma / 2.0).exp();
+        let world = World::of_one(Arrival::Poisson { hz }, lognormal(median_ms, sigma), seconds);
+        let cell = format!("Queue, lognormal σ {sigma} at demand {load}, Poisson {hz} Hz, {seconds} s");
+        cells.push(Cell {
+            part: PART,
+            rows: Box::new(move |seeds| vec![row(&cell, &world, load, seeds)]),
+        });
+    }
+    cells.extend(batches());
     cells
 }
+
+/// Inferences of several frames at 30 Hz: what they need of a tenant's time, and how many frames each is of.
+const BATCHES: [(f64, usize); 5] = [(0.15, 4), (0.5, 2), (0.85, 4), (0.6, 8), (1.2, 4)];
+
+/// Whether a tenant that waits for frames to fill its batches is told to be overloaded, and whether its median is known: it does not
+/// hang on slow frames that follow each other.
+fn batches() -> impl Iterator<Item = Cell> {
+    BATCHES.into_iter().map(|(load, size)| {
+        let service = normal(load * size as f64 * 1e3 / HZ, 0.5);
+        let mut world = World::of_one(periodic(HZ, 0.0, 0.0), service.clone(), 60);
+        world.members = vec![Member::new(periodic(HZ, 0.0, 0.0), service).in_batches_of(size)];
+        let cell = format!("Queue, batches of {size}, normal ± 0.5 ms at demand {load}, {HZ} Hz, 60 s");
+        let known = move |world: &World, seeds: u64| {
+            let known = |seed: &u64| world.summary(*seed).tenants[0].response_ms.lacks.p50.is_none();
+            (0..seeds).filter(known).count() as u64
+        };
+        Cell {
+            part: PART,
+            rows: Box::new(move |seeds| {
+                let mut rows = vec![row(&cell, &world, load, seeds)];
+                if load < 1.0 {
+                    let known = (known(&world, seeds), seeds);
+                    rows.push(Row::new(
+                        PART,
+                        &cell,
+                        "p50 with an interval",
+                        known,
+                        Promise::AtLeast(0.95),
+                    ));
+                }
+                rows
+            }),
+        }
+    })
+}
+
+/// Load, σ, rate and seconds.
+const NEAR_CAPACITY: [(f64, f64, f64, i64); 5] = [
+    (0.95, 0.5, 30.0, 60),
+    (0.95, 0.6, 30.0, 60),
+    (0.95, 0.6, 100.0, 60),
+    (0.9, 0.6, 10.0, 60),
+    (1.2, 0.5, 30.0, 60),
+];
 
 const HZ: f64 = 30.0;
 

@@ -2,17 +2,19 @@
 
 use jetlag::analysis::Summary;
 use jetlag::record::{Event, FrameRecord};
+use jetlag::scenario::Arrival;
 use jetlag::units::{Nanos, Stamp};
 
 use crate::Cell;
 use crate::quantiles;
 use crate::table::{Promise, Row};
-use crate::world::{World, lognormal, periodic, summarized};
+use crate::world::{Course, Service, World, lognormal, periodic, summarized};
 
 const PART: &str = "steady";
 
 pub(crate) fn cells() -> Vec<Cell> {
-    let quiet = quantiles::kinds().into_iter().map(|(name, world)| Cell {
+    let quiet = quantiles::kinds().into_iter().chain(heavy_queues());
+    let quiet = quiet.map(|(name, world)| Cell {
         part: PART,
         rows: Box::new(move |seeds| nothing_changes(&name, &world, seeds)),
     });
@@ -24,13 +26,33 @@ pub(crate) fn cells() -> Vec<Cell> {
     quiet.chain(changed).collect()
 }
 
+/// Queues whose rare long frames hold up many others: backlogs that come and go by chance.
+fn heavy_queues() -> impl Iterator<Item = (String, World)> {
+    let mut kinds = Vec::new();
+    for (hz, seconds) in [(30.0, 20), (10.0, 60), (100.0, 60)] {
+        for (alpha, load) in [(2.2, 0.5), (2.2, 0.7), (3.0, 0.5), (3.0, 0.7)] {
+            let service = || {
+                Service::Along(Course::Pareto {
+                    mean_ms: load * 1e3 / hz,
+                    alpha,
+                })
+            };
+            for (arrivals, arrival) in [("M", Arrival::Poisson { hz }), ("D", periodic(hz, 0.0, 0.0))] {
+                let name = format!("{arrivals}/Pareto(α {alpha}) at load {load}, {hz} Hz, {seconds} s");
+                kinds.push((name, World::of_one(arrival, service(), seconds)));
+            }
+        }
+    }
+    kinds.into_iter()
+}
+
 fn raised(summary: &Summary, code: &str) -> bool {
     summary.run.findings.iter().any(|finding| finding.code == code)
 }
 
 fn nothing_changes(name: &str, world: &World, seeds: u64) -> Vec<Row> {
-    let codes = ["latency-shift", "not-settled", "drift"];
-    let mut alarms = [0; 3];
+    let codes = ["latency-shift", "not-settled", "drift", "impossible-stamps"];
+    let mut alarms = [0; 4];
     for seed in 0..seeds {
         let summary = world.summary(seed);
         for (alarms, code) in alarms.iter_mut().zip(codes) {

@@ -7,8 +7,8 @@ use jetlag::analysis::compare::{RunSample, RunSampler};
 use jetlag::analysis::{Summarizer, Summary};
 use jetlag::record::{Event, FrameRecord, Manifest, Outcome, Phase, PhaseSpec, Subject, TenantManifest};
 use jetlag::scenario::{
-    Arrival, BackendChoice, Baseline, ClockKind, Clocks, LatencyModel, Overload, Release, Scenario, Sharing,
-    SourceSpec, Telemetry, Tenant,
+    Arrival, BackendChoice, Baseline, Batch, ClockKind, Clocks, LatencyModel, Overload, Release, Scenario,
+    Sharing, SourceSpec, Telemetry, Tenant,
 };
 use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
@@ -34,6 +34,8 @@ pub(crate) enum Course {
     /// Lognormal: half of the variance of the logarithm belongs to a machine that keeps so much of its speed from frame to frame, the
     /// other half to each frame.
     Wander { median_ms: f64, sigma: f64, keep: f64 },
+    /// Each by itself, by a power law: beyond x times the shortest with probability x^−α.
+    Pareto { mean_ms: f64, alpha: f64 },
     /// Two states with lognormal times each: slow for this share of frames, so many in a row on average.
     States {
         fast_ms: f64,
@@ -107,6 +109,15 @@ impl Course {
                 };
                 (0..n).map(next).collect()
             }
+            Course::Pareto { mean_ms, alpha } => {
+                let least_ms = mean_ms * (alpha - 1.0) / alpha;
+                let mut chance = Pcg64::seed_from_u64(seed ^ 1);
+                // Above 0, and at most 1.
+                let mut uniform = move || ((chance.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
+                (0..n)
+                    .map(|_| ms(least_ms * uniform().powf(-1.0 / alpha)))
+                    .collect()
+            }
             Course::States {
                 fast_ms,
                 slow_ms,
@@ -148,6 +159,8 @@ pub(crate) struct Member {
     pub(crate) service: Service,
     pub(crate) depth: usize,
     pub(crate) overload: Overload,
+    /// Frames of an inference.
+    pub(crate) batch: usize,
 }
 
 /// A kind of run.
@@ -207,6 +220,19 @@ impl Member {
             service,
             depth: 1,
             overload: Overload::Queue { capacity: 100_000 },
+            batch: 1,
+        }
+    }
+
+    /// The same with so many frames an inference.
+    pub(crate) fn in_batches_of(self, batch: usize) -> Member {
+        Member { batch, ..self }
+    }
+
+    fn batch(&self) -> Batch {
+        Batch {
+            size: self.batch,
+            ..Batch::default()
         }
     }
 }
@@ -269,7 +295,7 @@ impl World {
                 overload: member.overload,
                 priority: 0,
                 depth: member.depth,
-                batch: Default::default(),
+                batch: member.batch(),
                 cpus: Vec::new(),
                 record_detections: false,
                 gpu: Default::default(),
@@ -420,7 +446,7 @@ impl World {
             overload: member.overload,
             deadline: None,
             depth: member.depth,
-            batch: Default::default(),
+            batch: member.batch(),
             frames: None,
             seed,
             timeline: None,

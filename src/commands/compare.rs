@@ -131,20 +131,38 @@ fn limits(lines: &[String], sides: &[Side]) -> anyhow::Result<Vec<compare::Limit
 /// A side from run files: one, or several with commas between.
 fn from_files(files: &str, by: Option<By>) -> anyhow::Result<Side> {
     let files: Vec<String> = files.split(',').map(str::to_owned).collect();
+    refuse_repeated(&files)?;
     let runs = files
         .iter()
-        .map(|file| report::sample_file(Path::new(file), by))
+        .map(|file| Ok((file.clone(), report::sample_file(Path::new(file), by)?)))
         .collect::<anyhow::Result<_>>()?;
     let name = match &files[..] {
         [first, rest @ ..] if !rest.is_empty() => format!("{first} and {} more", rest.len()),
         _ => files.concat(),
     };
-    Ok(Side {
-        name,
-        files,
-        runs,
-        in_turns: false,
-    })
+    Ok(Side::new(name, runs, false))
+}
+
+/// A file that a side names twice is one run, however it is called.
+fn refuse_repeated(files: &[String]) -> Result<(), WrongUse> {
+    let mut known: Vec<(PathBuf, &String)> = Vec::new();
+    for file in files {
+        // What is not there is told when it is opened.
+        let Ok(path) = std::fs::canonicalize(file) else {
+            continue;
+        };
+        if let Some((_, earlier)) = known.iter().find(|(known, _)| *known == path) {
+            let which = match *earlier == file {
+                true => format!("{file} is named twice"),
+                false => format!("{earlier} and {file} are one file"),
+            };
+            return Err(WrongUse(format!(
+                "{which} in a side of several runs, but a run counts once; name each file once, or record more runs with other seeds"
+            )));
+        }
+        known.push((path, file));
+    }
+    Ok(())
 }
 
 /// What was recorded of two scenarios.
@@ -201,13 +219,14 @@ fn take_turns(a: &Path, b: &Path, args: &CompareArgs) -> anyhow::Result<Recorded
         .into_iter()
         .zip(&files)
         .map(|(scenario, files)| {
-            let runs = files.iter().map(|file| report::sample_file(file, by_rows(args)));
-            Ok(Side {
-                name: scenario.display().to_string(),
-                files: files.iter().map(|file| file.display().to_string()).collect(),
-                runs: runs.collect::<anyhow::Result<_>>()?,
-                in_turns: true,
-            })
+            let runs = files.iter().map(|file| {
+                Ok((
+                    file.display().to_string(),
+                    report::sample_file(file, by_rows(args))?,
+                ))
+            });
+            let runs = runs.collect::<anyhow::Result<_>>()?;
+            Ok(Side::new(scenario.display().to_string(), runs, true))
         })
         .collect::<anyhow::Result<_>>()?;
     Ok(Recorded { sides, interrupted })

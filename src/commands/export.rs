@@ -22,6 +22,7 @@ use crate::analysis::cvcuda::{
     self, Input,
     from_run::{Gatherer, OfTenant},
 };
+use crate::analysis::stamps::StampCheck;
 use crate::cli::{ExportArgs, ExportFormat};
 use crate::files;
 use crate::record::{Event, Manifest, RunReader};
@@ -120,14 +121,14 @@ fn tables<E: Export>(
         create(detections, replace)?,
     ];
     let manifest = reader.manifest().clone();
-    let measured = (!args.all_frames).then(|| Measured::new(&manifest));
+    let mut measured = (!args.all_frames).then(|| Measured::new(&manifest));
     let mut summarizer = Summarizer::new(&manifest);
     let mut left_out = 0u64;
     let mut tables = new(&manifest, files).with_context(|| cannot_write(folder))?;
     let outcome = each(reader, |event| {
         summarizer.push(event);
         if measured
-            .as_ref()
+            .as_mut()
             .is_some_and(|measured| measured.leaves_out(event))
         {
             left_out += 1;
@@ -182,8 +183,11 @@ fn shard_path(path: &Path, shard: usize) -> PathBuf {
 pub(super) fn recordings(run: &Path) -> anyhow::Result<(Vec<OfTenant>, cvcuda::GpuMetrics, Outcome)> {
     let reader = report::open(run)?;
     let mut gatherer = Gatherer::new(reader.manifest());
+    let mut stamps = StampCheck::new(reader.manifest());
     let outcome = each(reader, |event| {
-        gatherer.push(event);
+        if stamps.passes(event) {
+            gatherer.push(event);
+        }
         Ok(())
     })?;
     let (tenants, gpu_metrics) = gatherer.finish();

@@ -87,6 +87,7 @@ pub(super) fn run(scenario: Option<&Path>, format: Format) -> anyhow::Result<Out
             files: Vec::new(),
             runs: runs.collect::<anyhow::Result<_>>()?,
             in_turns: true,
+            repeated: Vec::new(),
         })
     };
     let sides: Vec<Side> = ways.iter().zip(&files).map(side).collect::<anyhow::Result<_>>()?;

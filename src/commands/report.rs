@@ -24,6 +24,7 @@ use super::scores;
 use super::words::{did_you_mean, newest};
 use crate::analysis::compare::{By, RunSample, RunSampler, Side, compare};
 use crate::analysis::roofline::Gatherer;
+use crate::analysis::stamps::StampCheck;
 use crate::analysis::{Summarizer, Summary, parse_power};
 use crate::cli::{CeilingsOf, Format, ReportArgs, ResultFormat, TrtexecArgs};
 use crate::record::reader::{Completeness, ReadError, RunReader};
@@ -169,12 +170,8 @@ pub(super) fn write_page(
                 gatherer.push(event);
             });
             let file = run.display().to_string();
-            sides.push(Side {
-                name: file.clone(),
-                files: vec![file],
-                runs: vec![sampler.finish(summary.clone())],
-                in_turns: false,
-            });
+            let sample = sampler.finish(summary.clone());
+            sides.push(Side::new(file.clone(), vec![(file, sample)], false));
             summary
         };
         let roofline = given.hold(&gatherer.finish(), &summary)?;
@@ -295,9 +292,12 @@ fn summarize_drawn(reader: RunReader, path: &Path, also: impl FnMut(&Event)) -> 
     if let Some(course) = summary.plots.course.as_mut().filter(|course| course.is_partial()) {
         // The slowest frames are known only now: what was around them is read again. As far as the file could be read before.
         if let Ok(mut again) = RunReader::open(path) {
+            let mut stamps = StampCheck::new(again.manifest());
             read(&mut again, |events| {
                 for event in &events {
-                    if let Event::Frame(frame) = event {
+                    if stamps.passes(event)
+                        && let Event::Frame(frame) = event
+                    {
                         course.take(frame);
                     }
                 }

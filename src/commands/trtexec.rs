@@ -15,6 +15,7 @@ use anyhow::Context;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::report;
+use crate::analysis::stamps::StampCheck;
 use crate::analysis::trtexec::{self, Gatherer, Performance, Version};
 use crate::cli::{Compat, Format, TrtexecArgs};
 use crate::files;
@@ -102,8 +103,10 @@ fn of_run(
     }
     let mut gathered: Vec<Gatherer> = names.iter().map(|_| Gatherer::default()).collect();
     let mut damage = None;
+    let mut stamps = StampCheck::new(reader.manifest());
     for event in reader.by_ref() {
         match event {
+            Ok(event) if !stamps.passes(&event) => {}
             Ok(event) => gathered
                 .iter_mut()
                 .zip(0..)

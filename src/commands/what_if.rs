@@ -17,6 +17,7 @@ use super::output::{print_styled, say};
 use super::report::{open, say_failures, style, summarize, worst};
 use crate::analysis::Summary;
 use crate::analysis::critical::{Member, critical};
+use crate::analysis::stamps::StampCheck;
 use crate::analysis::start_up::FirstFrames;
 use crate::analysis::summary::critical::CriticalPath;
 use crate::analysis::summary::start_up::TenantStart;
@@ -199,7 +200,11 @@ fn answer(path: &Path, lines: &[String], beside: Option<&Beside>) -> anyhow::Res
     let manifest = reader.manifest().clone();
     let (mut traced, mut first) = (Traced::default(), FirstFrames::new(manifest.tenants.len()));
     let mut gathered = Gathered::new(manifest.tenants.len());
+    let mut stamps = StampCheck::new(&manifest);
     let summary = summarize(reader, path, |event| {
+        if !stamps.passes(event) {
+            return;
+        }
         take(&mut traced, event);
         first.push(event);
         gathered.push(event);

@@ -83,6 +83,7 @@ fn side(name: &str, kind: u64, numbers: std::ops::Range<u64>, slower: f64) -> Si
     };
     Side {
         in_turns: false,
+        repeated: Vec::new(),
         name: name.to_owned(),
         files: Vec::new(),
         runs: numbers.map(run).collect(),

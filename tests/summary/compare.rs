@@ -76,6 +76,7 @@ fn side(name: &str, median_us: i64, seeds: std::ops::Range<u64>) -> Side {
 fn scattered(name: &str, median_us: i64, sigma: f64, seeds: std::ops::Range<u64>) -> Side {
     Side {
         in_turns: false,
+        repeated: Vec::new(),
         name: name.to_owned(),
         files: Vec::new(),
         runs: seeds
@@ -202,6 +203,7 @@ fn changed(change: &dyn Fn(&mut Manifest)) -> Side {
     change(&mut manifest);
     Side {
         in_turns: false,
+        repeated: Vec::new(),
         name: "other".to_owned(),
         files: Vec::new(),
         runs: vec![simulated(&manifest, Nanos::from_millis(9), SIGMA, 77)],
@@ -228,6 +230,7 @@ fn runs_that_cannot_be_compared_are_refused_with_the_reason() {
     recorded.plan().tenants.clear();
     let recorded = Side {
         in_turns: false,
+        repeated: Vec::new(),
         name: "recorded".to_owned(),
         files: Vec::new(),
         runs: vec![RunSampler::new(&recorded).finish(Summarizer::new(&recorded).finish(None))],
@@ -325,6 +328,7 @@ fn of_a_long_run_it_is_said_how_many_frames_are_compared() {
         manifest.plan().duration = Nanos::from_secs(seconds);
         Side {
             in_turns: false,
+            repeated: Vec::new(),
             name: "long".to_owned(),
             files: Vec::new(),
             runs: vec![simulated(&manifest, Nanos::from_micros(9_000), SIGMA, seed)],
@@ -351,6 +355,7 @@ fn a_run_without_frames_is_compared_as_far_as_it_goes() {
     let manifest = manifest();
     let empty = Side {
         in_turns: false,
+        repeated: Vec::new(),
         name: "empty".to_owned(),
         files: Vec::new(),
         runs: vec![RunSampler::new(&manifest).finish(Summarizer::new(&manifest).finish(None))],
@@ -365,6 +370,7 @@ fn a_run_without_frames_is_compared_as_far_as_it_goes() {
     let limit = parse_limit("camera.response.p50 +3%", &["camera"]).expect("a limit");
     let empty = Side {
         in_turns: false,
+        repeated: Vec::new(),
         name: "empty".to_owned(),
         files: Vec::new(),
         runs: vec![RunSampler::new(&manifest).finish(Summarizer::new(&manifest).finish(None))],
@@ -434,6 +440,7 @@ fn misses_are_compared_without_a_deadline_only_where_frames_were_dropped() {
         manifest.plan().tenants[0].deadline = None;
         let side = |median_us: i64, seed: u64| Side {
             in_turns: false,
+            repeated: Vec::new(),
             name: "x".to_owned(),
             files: Vec::new(),
             runs: vec![simulated(&manifest, Nanos::from_micros(median_us), SIGMA, seed)],
@@ -458,6 +465,7 @@ fn misses_of_different_deadlines_are_not_compared() {
             manifest.plan().tenants[0].deadline = Some(Nanos::from_millis(ms));
             Side {
                 in_turns: false,
+                repeated: Vec::new(),
                 name: "x".to_owned(),
                 files: Vec::new(),
                 runs: vec![simulated(&manifest, Nanos::from_millis(9), SIGMA, seed)],
@@ -480,6 +488,7 @@ fn of_one_simulated_run_a_side_with_the_same_seed_it_is_said_that_latencies_are_
         manifest.plan().seed = seed;
         Side {
             in_turns: false,
+            repeated: Vec::new(),
             name: "x".to_owned(),
             files: Vec::new(),
             runs: (0..count)
@@ -511,6 +520,7 @@ fn of_one_real_run_a_side_it_is_said_that_runs_may_differ_and_of_more_it_is_not(
         manifest.plan().clock = ClockKind::Real;
         Side {
             in_turns: false,
+            repeated: Vec::new(),
             name: "x".to_owned(),
             files: Vec::new(),
             runs: (0..count)

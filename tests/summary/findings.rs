@@ -4,6 +4,7 @@ mod expectations;
 mod failures;
 mod load;
 mod sample;
+mod stamps;
 
 use jetlag::analysis::Summary;
 use jetlag::analysis::summary::Verdict;

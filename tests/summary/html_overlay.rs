@@ -29,6 +29,7 @@ fn page(runs: &[(Manifest, Vec<Event>)]) -> String {
         .zip(runs)
         .map(|(name, (manifest, events))| Side {
             in_turns: false,
+            repeated: Vec::new(),
             name: name.to_owned(),
             files: vec![format!("{name}.mcap")],
             runs: vec![made_up::sample(manifest, events)],

@@ -305,6 +305,7 @@ fn a_run_in_two_files_compares_as_the_run_in_one() {
         files: Vec::new(),
         runs,
         in_turns: false,
+        repeated: Vec::new(),
     };
     let whole = side("whole", vec![made_up::sample(&manifest, &events)]);
     let halves = side(

@@ -390,6 +390,7 @@ fn side(name: &str, lines: &[Line], runs: usize) -> Side {
         files: Vec::new(),
         runs: (0..runs).map(run).collect(),
         in_turns: false,
+        repeated: Vec::new(),
     }
 }
 

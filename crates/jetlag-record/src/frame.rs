@@ -187,6 +187,27 @@ impl FrameRecord {
     pub fn queueing(&self) -> Nanos {
         self.started - self.released
     }
+    /// When it had waited for the others of its batch; `started` where it has an inference of its own. From then on it is work, and
+    /// before it only what was prepared meanwhile.
+    pub fn worked_from(&self) -> Stamp {
+        if self.batch.is_none() {
+            return self.started;
+        }
+        let before = [
+            Stage::Synchronise,
+            Stage::Acquire,
+            Stage::Decode,
+            Stage::Preprocess,
+            Stage::Queue,
+        ];
+        let waited = before.into_iter().filter_map(|stage| self.stages[stage as usize]);
+        let waited = waited.fold(Nanos::ZERO, |sum, took| sum + took);
+        (self.started + waited).clamp(self.started, self.finished.max(self.started))
+    }
+    /// Whether its stamps follow each other as those of a frame do: nothing starts or ends before it is due.
+    pub fn is_in_order(&self) -> bool {
+        self.released <= self.started && self.started <= self.finished && self.lateness >= Nanos::ZERO
+    }
     /// Whether it is a set of sensors that stayed incomplete, and was given up for that.
     pub fn stayed_incomplete(&self) -> bool {
         self.outcome == Outcome::Dropped && self.stages[Stage::Synchronise as usize].is_some()

@@ -209,3 +209,105 @@ fn a_demand_of_four_fifths_is_a_rate_that_is_too_high_and_one_of_all_the_time_is
     assert!(!codes(&at_100_hz(10.0, |_| {})).contains(&"overload"));
     assert!(codes(&at_100_hz(10.1, |_| {})).contains(&"overload"));
 }
+
+/// A camera at 30 Hz for 60 s whose frames are inferred four at a time, in 20 ms.
+fn in_batches() -> Summary {
+    const SIZE: u64 = 4;
+    let mut events: Vec<Event> = (0..1_800)
+        .map(|i: u64| {
+            let due = |i: u64| Nanos(i as i64 * 33_333_333);
+            let (first, last) = (i / SIZE * SIZE, i / SIZE * SIZE + SIZE - 1);
+            let (waited, compute) = (
+                due(last) - due(i),
+                Nanos::from_millis(20) + Nanos((last % 7) as i64 * 100_000),
+            );
+            let mut frame = made_up::frame(i, due(i), Nanos::ZERO, waited + compute);
+            frame.batch = Some(jetlag::record::BatchPart {
+                first,
+                items: SIZE as u32,
+            });
+            frame.stages[jetlag::record::Stage::Queue as usize] = Some(waited);
+            frame.stages[jetlag::record::Stage::Compute as usize] = Some(compute);
+            Event::Frame(frame)
+        })
+        .collect();
+    events.push(Event::Phase(made_up::end(0, Phase::Together, 60)));
+    let mut tenant = made_up::tenant("camera", 30.0, 300.0);
+    tenant.batch.size = SIZE as usize;
+    made_up::summarize(&made_up::manifest(60, vec![tenant]), &events)
+}
+
+#[test]
+fn frames_that_wait_for_their_batch_are_no_demand_and_do_not_follow_each_other() {
+    let summary = in_batches();
+    assert_eq!(summary.run.findings, []);
+    let response = &summary.tenants[0].response_ms;
+    assert!(
+        response.lacks.p50.is_none() && response.lacks.p90.is_none(),
+        "{response:#?}"
+    );
+}
+
+#[test]
+fn on_a_busy_host_compute_is_not_only_compute_and_nobody_is_sent_for_a_faster_detector() {
+    let slow = |frame: &mut FrameRecord| {
+        frame.finished = frame.started + Nanos::from_millis(44);
+        if frame.sequence.is_multiple_of(4) {
+            frame.outcome = Outcome::Dropped;
+        }
+    };
+    let of = |own_load: f64| {
+        let (mut manifest, mut events) = made_up::demo(20);
+        manifest.plan().expect.clear();
+        for event in &mut events {
+            match event {
+                Event::Sample(sample) if sample.signal == "own_cpu_load" => sample.value = Some(own_load),
+                Event::Frame(frame) if frame.tenant == 0 && frame.phase == Phase::Together => slow(frame),
+                _ => {}
+            }
+        }
+        made_up::summarize(&manifest, &events)
+    };
+    let shown = |summary: &Summary| {
+        let mut out = Vec::new();
+        jetlag::report::text::write(summary, &mut out, &jetlag::report::Style::default()).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        text.split_whitespace().collect::<Vec<&str>>().join(" ")
+    };
+    let (quiet, busy) = (of(57.0), of(30.0));
+    assert!(advice(&quiet, "overload").contains("faster detector"));
+    assert!(!shown(&quiet).contains("waits for a processor in it"));
+    assert!(codes(&busy).contains(&"host-busy"), "{:?}", codes(&busy));
+    assert!(advice(&busy, "overload").contains("See `host-busy` first"));
+    assert!(
+        shown(&busy).contains("waits for a processor in it"),
+        "{}",
+        shown(&busy)
+    );
+    assert!(!shown(&busy).contains("faster detector"), "{}", shown(&busy));
+}
+
+#[test]
+fn a_tenant_that_is_overloaded_is_not_told_to_run_for_hours() {
+    let mut tenant = made_up::tenant("camera", 100.0, 33.0);
+    tenant.overload = Overload::DropOldest { queue: 1 };
+    let mut manifest = made_up::manifest(60, vec![tenant]);
+    manifest.plan().expect = vec!["camera.response.p99 < 33ms".to_owned()];
+    let mut events: Vec<Event> = (0..6_000)
+        .map(|i| {
+            let mut frame = made_up::frame(
+                i,
+                Nanos::from_millis(10 * i as i64),
+                Nanos::ZERO,
+                made_up::ms(9.0),
+            );
+            if !i.is_multiple_of(500) {
+                frame.outcome = Outcome::Dropped;
+            }
+            Event::Frame(frame)
+        })
+        .collect();
+    events.push(Event::Phase(made_up::end(0, Phase::Together, 60)));
+    let summary = made_up::summarize(&manifest, &events);
+    assert!(advice(&summary, "too-few-samples").contains("a longer run tells no more"));
+}

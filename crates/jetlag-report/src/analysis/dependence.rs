@@ -367,6 +367,7 @@ mod tests {
                 sequence,
                 released: Stamp((released * 1e6) as i64),
                 took: (response * 1e6) as i64,
+                unit: sequence,
             };
             released += until;
             waiting = (response - until).max(0.0);
@@ -389,6 +390,7 @@ mod tests {
                 sequence,
                 released: Stamp(sequence as i64 * 100_000_000),
                 took: ((0.2 * z).exp() * 1e6) as i64,
+                unit: sequence,
             }
         };
         (0..n as u64).map(next).collect()

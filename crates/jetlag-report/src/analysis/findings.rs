@@ -4,6 +4,7 @@
 //! A finding is only what limits the meaning of a number, because one finding makes the verdict *limited*. A broken
 //! expectation is a result, not a finding. Thresholds are listed in docs/measurement.md.
 
+use super::backlog::Backlog;
 use super::binomial::exceeds_share;
 use super::expectation::Of;
 use super::idle::HostIdle;
@@ -21,7 +22,7 @@ use super::submission;
 use super::summary::{FrameCounts, HostSummary, Lack, Overhead, Stage, TenantSummary};
 use super::supply::Supply;
 use super::tenant::{Measured, TenantFacts};
-use crate::record::{APPLICATION_BACKEND, EndReason, Finding, Manifest, NOT_STARTED};
+use crate::record::{APPLICATION_BACKEND, Device, EndReason, Finding, Manifest, NOT_STARTED};
 use crate::scenario::{Arrival, BackendChoice, ClockKind, Scenario, Tenant};
 use crate::units::Nanos;
 
@@ -91,7 +92,9 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Limit> {
     findings.extend(truncated_file(evidence));
     findings.extend(newer_scenario(evidence.manifest));
     findings.extend(interrupted(evidence));
-    findings.extend(host_busy(evidence));
+    let host_busy = host_busy(evidence);
+    let is_busy = host_busy.is_some();
+    findings.extend(host_busy);
     findings.extend(own_cost(evidence));
     for tenant in evidence.tenants {
         let Measured {
@@ -108,13 +111,21 @@ pub(super) fn derive(evidence: &Evidence<'_>) -> Vec<Limit> {
             facts,
         };
         findings.extend(lost_records(&case));
+        findings.extend(impossible_stamps(&case));
         if case.summary.frames.completed > 0 {
             findings.extend(short_run(&case, evidence.incomplete.is_some()));
             findings.extend(failed_frames(&case));
-            findings.extend(overload(&case));
+            let overload = overload(&case, is_busy && executes_on_host(summary));
+            let is_overloaded = overload.is_some();
+            findings.extend(overload);
             findings.extend(late_releases(&case, evidence.late_after));
             let wanders = wanders(&case);
-            findings.extend(too_few_samples(&case, &evidence.undecided, wanders.is_some()));
+            findings.extend(too_few_samples(
+                &case,
+                &evidence.undecided,
+                wanders.is_some(),
+                is_overloaded,
+            ));
             findings.extend(wanders);
         } else {
             findings.extend(no_frames(&case, evidence));
@@ -263,6 +274,11 @@ fn lost_records(case: &Case<'_>) -> Option<Limit> {
     })
 }
 
+fn impossible_stamps(case: &Case<'_>) -> Option<Limit> {
+    let impossible = case.facts.impossible;
+    (impossible.count() > 0).then(|| case.frames(FramesLimit::Impossible(impossible)))
+}
+
 fn failed_frames(case: &Case<'_>) -> Option<Limit> {
     let FrameCounts {
         failed,
@@ -280,24 +296,39 @@ fn failed_frames(case: &Case<'_>) -> Option<Limit> {
     })
 }
 
-fn overload(case: &Case<'_>) -> Option<Limit> {
+/// Whether a tenant's work waits for a processor where others use them.
+pub(super) fn executes_on_host(tenant: &TenantSummary) -> bool {
+    tenant.device == Device::Host
+}
+
+/// `among_others`: it is executed by processors that other programs used.
+fn overload(case: &Case<'_>, among_others: bool) -> Option<Limit> {
     let counts = case.summary.frames;
     let demand = demand(case);
+    let in_flight = case
+        .scenario
+        .depth
+        .saturating_mul(case.scenario.batch.size.max(1));
+    let waiting = counts.unfinished.saturating_add(counts.overdue);
     let shown_by = if drops_matter(&counts) {
         Overloaded::Dropped {
             dropped: counts.dropped,
             offered: counts.offered,
         }
-    } else if line_at_end(&counts, case.scenario.depth) {
-        Overloaded::Line(counts.unfinished + counts.overdue)
+    } else if line_at_end(&counts, in_flight) && !by_chance(case).explains(waiting) {
+        Overloaded::Line(waiting)
     } else if demand.is_some_and(|demand| demand.surely_too_much) {
         Overloaded::Demand
     } else {
         return None;
     };
     let cause = match demand {
+        // What its work would take without them is not known.
+        _ if among_others => Pressure::OtherPrograms,
         None => Pressure::Unknown,
         Some(demand) if demand.share < KEEPS_UP => Pressure::Stalls,
+        // A line that neither the rate nor chance explains.
+        Some(demand) if demand.share < 1.0 && matches!(shown_by, Overloaded::Line(_)) => Pressure::Stalls,
         Some(_) => too_long(case).map_or(Pressure::Service, |(stages, share)| {
             Pressure::Stages(stages, share)
         }),
@@ -315,11 +346,24 @@ pub(super) fn drops_matter(counts: &FrameCounts) -> bool {
     counts.dropped as f64 > counts.offered as f64 * DROPPED_SHARE
 }
 
-/// A few frames in flight at the end are normal; a queue of them shows a tenant that does not keep up.
-pub(super) fn line_at_end(counts: &FrameCounts, depth: usize) -> bool {
-    let waiting = counts.unfinished + counts.overdue;
-    waiting > (depth as u64).saturating_mul(2).saturating_add(2)
+/// A few frames in flight at the end are normal; a queue of them shows a tenant that does not keep up, or chance.
+pub(super) fn line_at_end(counts: &FrameCounts, in_flight: usize) -> bool {
+    let waiting = counts.unfinished.saturating_add(counts.overdue);
+    waiting > (in_flight as u64).saturating_mul(2).saturating_add(2)
         && waiting as f64 > counts.offered as f64 * 0.01
+}
+
+/// The line that chance may make by the end of the measurement.
+fn by_chance(case: &Case<'_>) -> Backlog {
+    let counts = case.summary.frames;
+    let frames = counts.offered.saturating_add(counts.unfinished);
+    let error = service(case).map_or(0.0, |service| {
+        service.error / service.mean_ms.max(f64::MIN_POSITIVE)
+    });
+    let mut backlog = Backlog::default();
+    // From the error of the mean, which knows that slow frames come in rows.
+    backlog.add(frames, &case.scenario.arrival, (frames as f64 * error).powi(2));
+    backlog
 }
 
 /// The load that a serial tenant's frames put on it.
@@ -331,17 +375,41 @@ struct Demand {
     surely_too_much: bool,
 }
 
-/// The demand of a serial tenant. Where stages overlap, service times overlap too, and the product means nothing.
-fn demand(case: &Case<'_>) -> Option<Demand> {
+/// What a frame costs.
+#[derive(Clone, Copy)]
+struct Service {
+    mean_ms: f64,
+    /// Standard error of the mean, ms.
+    error: f64,
+}
+
+/// Service times of single frames, and the work of those that are inferred together.
+fn service(case: &Case<'_>) -> Option<Service> {
     let service = &case.summary.service_ms;
-    let mean = service.mean.filter(|_| case.scenario.depth == 1)?;
-    let rate = rate(case)?;
     // From service times and not from response times: the response times of a growing queue are strongly
     // autocorrelated.
-    let error = service.sd.unwrap_or_default() / (case.facts.service_worth.max(1) as f64).sqrt();
+    let worth = case.facts.service_worth.max(1) as f64;
+    if let Some(work) = case.facts.work {
+        let repeats = (worth / service.count.max(1) as f64).min(1.0);
+        return Some(Service {
+            mean_ms: work.mean_ms,
+            error: work.mean_ms * work.cv / (work.batches * repeats).max(1.0).sqrt(),
+        });
+    }
+    Some(Service {
+        mean_ms: service.mean?,
+        error: service.sd.unwrap_or_default() / worth.sqrt(),
+    })
+}
+
+/// The demand of a serial tenant. Where stages overlap, service times overlap too, and the product means nothing.
+fn demand(case: &Case<'_>) -> Option<Demand> {
+    let service = service(case).filter(|_| case.scenario.depth == 1)?;
+    let rate = rate(case)?;
     Some(Demand {
-        share: rate * mean / 1e3,
-        surely_too_much: service.count >= DEMAND_FRAMES && rate * (mean - ONE_SIDED_95 * error) / 1e3 > 1.0,
+        share: rate * service.mean_ms / 1e3,
+        surely_too_much: case.summary.service_ms.count >= DEMAND_FRAMES
+            && rate * (service.mean_ms - ONE_SIDED_95 * service.error) / 1e3 > 1.0,
     })
 }
 
@@ -367,9 +435,16 @@ fn too_long(case: &Case<'_>) -> Option<(Vec<Stage>, f64)> {
         &[Stage::Postprocess],
     ];
     let rate = rate(case)?;
+    // An inference of several frames is done once for all of them.
+    let items = case.facts.work.map_or(1.0, |work| f64::from(work.items));
     let mean = |stage: Stage| {
         let known = &case.summary.stages_ms;
-        known.iter().find(|(name, _)| *name == stage.name())?.1.mean
+        let mean = known.iter().find(|(name, _)| *name == stage.name())?.1.mean?;
+        Some(if stage == Stage::Compute {
+            mean / items
+        } else {
+            mean
+        })
     };
     let steps = STEPS.iter().map(|stages| {
         let known = stages.iter().filter_map(|&stage| Some((stage, mean(stage)?)));
@@ -420,8 +495,8 @@ fn wanders(case: &Case<'_>) -> Option<Limit> {
     })
 }
 
-/// `told`: a finding says already that the frames depend on each other.
-fn too_few_samples(case: &Case<'_>, undecided: &[Undecided], told: bool) -> Option<Limit> {
+/// `told`: a finding says already that the frames depend on each other; `overloaded`: one that they came too fast.
+fn too_few_samples(case: &Case<'_>, undecided: &[Undecided], told: bool, overloaded: bool) -> Option<Limit> {
     let name = &case.scenario.name;
     let completed = case.summary.response_ms.count;
     let asked = undecided
@@ -450,10 +525,19 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided], told: bool) -> Opti
                 false => More::Steadier,
             }
         }
-        Lack::Frames(needs) => longer(case, needs, sample.count),
+        Lack::Frames(needs) => match longer(case, needs, sample.count) {
+            // So few of its frames are served that nobody would wait for enough of them.
+            More::Seconds { seconds, .. } if overloaded && seconds > Lack::PATIENCE => More::LessLoad,
+            more => more,
+        },
         Lack::Wanders => More::Steadier,
     };
-    Some(case.frames(FramesLimit::TooFew { sample, more }))
+    let autocorrelation = case.summary.predictability.autocorrelation;
+    Some(case.frames(FramesLimit::TooFew {
+        sample,
+        more,
+        alike: autocorrelation.is_none_or(|correlation| correlation > 0.0),
+    }))
 }
 
 /// What increases `has` frames to `needs`: a higher limit where their number was limited, else more time.

@@ -13,16 +13,17 @@ pub enum Lack {
 }
 
 impl Lack {
+    /// Seconds beyond which more time is no answer: half an hour.
+    pub(super) const PATIENCE: f64 = 1800.0;
+
     /// How long it takes a series to have enough frames that has `count` in so many seconds; `None` where more time is no answer that
     /// a person would wait for.
     pub fn seconds(self, count: u64, seconds: f64) -> Option<f64> {
-        /// Half an hour.
-        const PATIENCE: f64 = 1800.0;
         let Lack::Frames(frames) = self else {
             return None;
         };
         let needed = frames as f64 * seconds / count as f64;
-        (needed > 0.0 && needed <= PATIENCE).then_some(needed)
+        (needed > 0.0 && needed <= Self::PATIENCE).then_some(needed)
     }
 
     /// What stands in place of the interval of a quantile of `count` frames in so many seconds: of which frames a value is that is

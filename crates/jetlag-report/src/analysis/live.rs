@@ -133,7 +133,7 @@ impl LiveView {
 
     /// Takes in one frame.
     pub fn frame(&mut self, frame: &FrameRecord) {
-        if frame.tenant == OVERHEAD_TENANT {
+        if frame.tenant == OVERHEAD_TENANT || !frame.is_in_order() {
             return;
         }
         self.seen(frame.finished);
@@ -251,6 +251,7 @@ mod tests {
         let mut frame = FrameRecord::completed(Stamp(0), Stamp(0));
         for i in 0..100 {
             frame.released = Stamp(i * 33_000_000);
+            frame.started = frame.released;
             frame.finished = frame.released + Nanos::from_millis(10);
             view.frame(&frame);
         }

@@ -4,6 +4,7 @@
 //! or steps that are compared with each other: where they drop frames, fail or release late, the comparison covers
 //! only the frames that were served. The finding names these phases.
 
+use super::backlog::Backlog;
 use super::binomial::exceeds_share;
 use super::findings::{LATE_SHARE, SHORT_SHARE, drops_matter, line_at_end};
 use super::interference::{Cell, Phases};
@@ -85,6 +86,7 @@ fn tenant_of(scenario: &Scenario, cell: &Cell, tenant: &Tenant, member: u16, pha
         waiting: 0,
         reason: None,
     };
+    let mut by_chance = Backlog::default();
     let mut ended: Option<EndReason> = None;
     let seconds = |end: PhaseRecord| (end.measured_to - end.measured_from).as_secs_f64();
     for &phase in &cell.phases {
@@ -95,9 +97,17 @@ fn tenant_of(scenario: &Scenario, cell: &Cell, tenant: &Tenant, member: u16, pha
         if !punctual {
             found.late_releases = Some(found.late_releases.unwrap_or(0) + part.late);
         }
-        if line_at_end(&part.frames, tenant.depth) {
+        let in_flight = tenant.depth.saturating_mul(tenant.batch.size.max(1));
+        if line_at_end(&part.frames, in_flight) {
             found.waiting += part.frames.unfinished + part.frames.overdue;
         }
+        let frames = part.frames.offered.saturating_add(part.frames.unfinished);
+        let mean = part.service.mean().max(f64::MIN_POSITIVE);
+        by_chance.add(
+            frames,
+            &tenant.arrival,
+            frames as f64 * part.service.variance() / (mean * mean),
+        );
         let Some(end) = part.end else { continue };
         found.measured_s = Some(found.measured_s.unwrap_or(0.0) + seconds(end));
         ended = Some(
@@ -113,6 +123,9 @@ fn tenant_of(scenario: &Scenario, cell: &Cell, tenant: &Tenant, member: u16, pha
         if seconds(end) < longest * SHORT_SHARE {
             found.reason.get_or_insert(end.reason);
         }
+    }
+    if by_chance.explains(found.waiting) {
+        found.waiting = 0;
     }
     let FrameCounts {
         dropped,

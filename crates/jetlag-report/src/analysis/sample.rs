@@ -51,6 +51,7 @@ impl Sample {
             .map_or(0, |last| last.sequence.saturating_add(APART));
         self.placed.extend(later.placed.iter().map(|frame| Placed {
             sequence: after.saturating_add(frame.sequence),
+            unit: after.saturating_add(frame.unit),
             ..*frame
         }));
     }
@@ -102,6 +103,7 @@ mod tests {
                 sequence,
                 released: Stamp(released),
                 took,
+                unit: sequence,
             });
         let sample = Sample::new(series.finish(), placed, Line::default());
         let inside = sample.within(Stamp(10), Stamp(40));

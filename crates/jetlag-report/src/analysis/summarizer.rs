@@ -17,6 +17,7 @@ use super::plot::{self, Drawn};
 use super::power::{self, Power};
 use super::recorded::Recorded;
 use super::series::Series;
+use super::stamps::StampCheck;
 use super::summary::{Overhead, RunSummary, SCHEMA, Summary, TenantSummary, Verdict};
 use super::tenant::{self, Gathered, Measured, Samples};
 use super::traced::Traced;
@@ -44,6 +45,7 @@ pub struct Summarizer {
     manifest: Manifest,
     plan: Scenario,
     tenants: Vec<Gathered>,
+    stamps: StampCheck,
     watch: Watch,
     overhead: Series,
     host: HostReadings,
@@ -74,6 +76,7 @@ impl Summarizer {
                         .map_or_else(Gathered::default, Gathered::of)
                 })
                 .collect(),
+            stamps: StampCheck::new(manifest),
             watch: Watch::new(plan.tenants.len()),
             overhead: Series::default(),
             host: HostReadings::default(),
@@ -106,8 +109,11 @@ impl Summarizer {
         self.budget_mw = Some(limit_mw);
     }
 
-    /// Adds an event. Events of tenants that the manifest does not list are ignored.
+    /// Adds an event. Events of tenants that the manifest does not list are ignored, and so are frames whose stamps cannot be true.
     pub fn push(&mut self, event: &Event) {
+        if !self.stamps.passes(event) {
+            return;
+        }
         match event {
             // Tracing takes time: nothing of a traced phase is in any other figure, but where the measurement itself was traced.
             Event::Frame(frame) if self.traced.frame(frame) && frame.phase != Phase::Together => {}
@@ -203,6 +209,7 @@ impl Summarizer {
                 }
             }
             facts.lost_elsewhere = self.phases.lost(number);
+            facts.impossible = self.stamps.found(usize::from(number));
             let failures = &self.failures;
             facts.cause = failures.cause(Phase::Together, number, &summary.name, facts.together.as_ref());
         }
@@ -285,7 +292,11 @@ impl Summarizer {
             _ => 3,
         });
         let findings = merge(self.recorded, limits.into_iter().map(Finding::from));
+        let is_busy = findings
+            .iter()
+            .any(|finding| finding.code == Code::HostBusy.word());
         for Measured { summary, facts, .. } in &mut tenants {
+            summary.waterfall.waits_for_processors = is_busy && findings::executes_on_host(summary);
             summary.failed = failed::of(
                 summary,
                 &findings,

@@ -1,5 +1,6 @@
 //! Collects one tenant's frames (and nodes, where they were timed) and computes its part of the summary.
 
+use super::batch_work::{BatchWork, Work};
 use super::cameras::ByCamera;
 use super::input_effect::{self, Fed};
 use super::missed::MissRate;
@@ -9,6 +10,7 @@ use super::predictability::{of_stage, predictability};
 use super::quantile::Quantile;
 use super::sample::Sample;
 use super::series::{Distribution, Series};
+use super::stamps::Impossible;
 use super::stats::{interquartile_range, jitter, quotient, six_decimals, stats};
 use super::steady;
 use super::submission;
@@ -33,6 +35,7 @@ pub(super) struct Gathered {
     detections: u64,
     response: Series,
     service: Series,
+    work: BatchWork,
     lateness: Series,
     age: Series,
     skew: Series,
@@ -45,7 +48,8 @@ pub(super) struct Gathered {
     together: Option<PhaseRecord>,
     nodes: Vec<NodeRecord>,
     outputs: Vec<OutputSummary>,
-    /// Response, service, lateness, the stages, submission, age, size and index of the input, skew and camera, in this order.
+    /// Response, service, lateness, the stages, submission, age, size and index of the input, skew, camera and the first frame of its
+    /// batch, in this order.
     timeline: Timeline<TIMED>,
     misses: Misses,
     waterfall: waterfall::WaterfallSeries,
@@ -73,8 +77,9 @@ const SIZE: usize = 14;
 const CONTENT: usize = 15;
 const SKEW: usize = 16;
 const CAMERA: usize = 17;
+const BATCH: usize = 18;
 /// How many these are.
-const TIMED: usize = 18;
+const TIMED: usize = 19;
 
 /// One tenant while the summary is computed.
 pub(super) struct Measured<'a> {
@@ -114,6 +119,8 @@ pub(super) struct TenantFacts {
     pub(super) in_warmup: u64,
     /// Records lost in phases other than the measurement.
     pub(super) lost_elsewhere: u64,
+    /// Frames that no figure is of, as their stamps cannot be true; of all phases.
+    pub(super) impossible: Impossible,
     /// How long its completed frames used the devices.
     pub(super) used: Used,
     /// Effective sample size for the mean service time.
@@ -122,6 +129,8 @@ pub(super) struct TenantFacts {
     pub(super) alone: u64,
     /// Whether so many frames waited for each other that they depend because of that.
     pub(super) waits: bool,
+    /// What a frame of a batch is worth of work; none where each has an inference of its own.
+    pub(super) work: Option<Work>,
     /// Why its first failed frame failed, or why it gave up, from the log.
     pub(super) cause: Option<String>,
 }
@@ -203,6 +212,7 @@ impl Gathered {
         self.detections += u64::from(frame.detections);
         self.response.push(frame.response(), exact);
         self.service.push(frame.service(), exact);
+        self.work.frame(frame);
         let mut kept = 3 + self.waterfall.push(frame, exact) + of_camera + self.submission.push(frame, exact);
         if let Some(age) = frame.age() {
             self.age.push(age, exact);
@@ -253,6 +263,7 @@ impl Gathered {
             in_warmup: self.in_warmup,
             // Known once the phases are.
             lost_elsewhere: 0,
+            impossible: Impossible::default(),
             used: Used {
                 compute: self.stages[Stage::Compute as usize].sum(),
                 around: [Stage::Decode, Stage::Preprocess, Stage::Postprocess]
@@ -265,10 +276,15 @@ impl Gathered {
             alone: 0,
             // Known below.
             waits: false,
+            work: self.work.finish(),
             cause: None,
         };
         let line = Line::of(scenario);
-        let together = Sample::new(self.response.finish(), self.timeline.placed(RESPONSE), line);
+        let together = Sample::new(
+            self.response.finish(),
+            self.timeline.placed_in_batches(RESPONSE, BATCH),
+            line,
+        );
         let (response, responses) = (&together.distribution, &together.in_order);
         let fed: Vec<Fed> = self.timeline.rows().filter_map(fed).collect();
         let input_effect = input_effect::of(&fed, &scenario.source);
@@ -280,7 +296,10 @@ impl Gathered {
         facts.waits = dependence.waits();
         let response_ms = stats(response, &dependence);
         let timed: Vec<(Stamp, i64)> = self.timeline.timed(RESPONSE).collect();
-        let (steady, wander) = (steady::judge(&timed, tracks), wander::wander(&timed, tracks));
+        let (steady, wander) = (
+            steady::judge(&timed, &own(&self.timeline), tracks),
+            wander::wander(&timed, tracks),
+        );
         let streak = self.misses.longest_streak();
         let sums = self.stages.each_ref().map(Series::sum);
         let stages = Stage::ALL
@@ -401,6 +420,15 @@ impl Gathered {
     }
 }
 
+/// Of each completed frame, in order, what does not depend on the frames before it: all but its wait for a free slot.
+fn own(timeline: &Timeline<TIMED>) -> Vec<i64> {
+    let own = |values: [Option<i64>; TIMED]| {
+        values[RESPONSE]?;
+        Some(values[SERVICE]?.saturating_add(values[LATENESS].unwrap_or_default()))
+    };
+    timeline.rows().filter_map(own).collect()
+}
+
 /// What became of sets of sensors; `None` where frames are of one sensor each.
 fn synchronised(
     incomplete: u64,
@@ -444,6 +472,7 @@ fn kept(frame: &FrameRecord) -> [Option<i64>; TIMED] {
         values[CONTENT] = i64::try_from(frame.source_index).ok();
         values[SKEW] = frame.skew.map(|skew| skew.0);
         values[CAMERA] = frame.camera.map(i64::from);
+        values[BATCH] = frame.batch.map(|batch| batch.first.cast_signed());
     }
     values
 }

@@ -41,6 +41,9 @@ pub(super) struct Placed {
     pub(super) released: Stamp,
     /// The duration in nanoseconds.
     pub(super) took: i64,
+    /// The number of the first frame of its batch, by which frames that are worked on together are known; its own number where each has
+    /// an inference of its own.
+    pub(super) unit: u64,
 }
 
 impl Placed {
@@ -128,7 +131,23 @@ impl<const N: usize> Timeline<N> {
                 sequence: entry.sequence,
                 released: entry.released,
                 took,
+                unit: entry.sequence,
             })
+        })
+    }
+
+    /// The same of frames whose batches are known by another of their values.
+    pub(super) fn placed_in_batches(&self, kind: usize, batch: usize) -> impl Iterator<Item = Placed> {
+        let batches = self
+            .kept
+            .iter()
+            .filter(move |entry| entry.values.get(kind).is_some_and(|took| *took != ABSENT));
+        self.placed(kind).zip(batches).map(move |(frame, entry)| {
+            let first = entry.values.get(batch).filter(|first| **first != ABSENT);
+            Placed {
+                unit: first.map_or(frame.sequence, |first| first.cast_unsigned()),
+                ..frame
+            }
         })
     }
 }

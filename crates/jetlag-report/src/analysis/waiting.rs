@@ -19,6 +19,7 @@
 //!
 //! Which τ counts in the end is decided in [`dependence`](super::dependence).
 
+use super::moments::Moments;
 use super::quantile::Quantile;
 use super::timeline::Placed;
 use crate::scenario::{Arrival, Overload, Tenant};
@@ -81,8 +82,31 @@ impl Waiting {
     /// A longer τ leaves nothing that could be shown, and its frames are those of a run that never settles.
     const MOST: f64 = 4096.0;
 
-    /// Of completed frames in order of release, with their response times.
+    /// Of completed frames in order of release, with their response times. Frames of a batch stand in line as one, which is due when
+    /// the last of them is: until then they wait for each other, and nobody is busy.
     pub(super) fn of(frames: &[Placed], line: Line) -> Waiting {
+        if frames.iter().all(|frame| frame.unit == frame.sequence) {
+            return Waiting::in_line(frames, line);
+        }
+        let units: Vec<Placed> = frames
+            .chunk_by(|a, b| a.unit == b.unit)
+            .filter_map(as_one)
+            .collect();
+        let size = frames.len() as f64 / units.len() as f64;
+        let line = Line {
+            capacity: (line.capacity as f64 / size) as usize,
+            ..line
+        };
+        let of_units = Waiting::in_line(&units, line);
+        // The frames of a unit are alike.
+        Waiting {
+            unbounded: of_units.unbounded * size,
+            bounded: of_units.bounded * size,
+            ..of_units
+        }
+    }
+
+    fn in_line(frames: &[Placed], line: Line) -> Waiting {
         let (depth, n) = (line.depth, frames.len());
         if depth == 0 || n <= depth + 1 {
             return Waiting::NONE;
@@ -119,8 +143,8 @@ impl Waiting {
             services.add(finished(&frame).saturating_sub(began) as f64);
         }
         let variance = gaps.variance() + services.variance();
-        let drift = (gaps.mean - services.mean).max(0.0);
-        let backlog = (capacity as f64 + 1.0) * services.mean;
+        let drift = (gaps.mean() - services.mean()).max(0.0);
+        let backlog = (capacity as f64 + 1.0) * services.mean();
         Waiting {
             dependent: true,
             unbounded: 2.0 * variance / (drift * drift),
@@ -158,30 +182,21 @@ impl Waiting {
     }
 }
 
+/// The frames of a batch as one, due when the last of them was.
+fn as_one(batch: &[Placed]) -> Option<Placed> {
+    let (first, last) = (batch.first()?, batch.last()?);
+    let done = batch.iter().map(finished).max()?;
+    Some(Placed {
+        sequence: first.sequence,
+        released: last.released,
+        took: done.saturating_sub(last.released.0),
+        unit: first.sequence,
+    })
+}
+
 /// When its result was ready, in nanoseconds.
 fn finished(frame: &Placed) -> i64 {
     frame.released.0.saturating_add(frame.took)
-}
-
-/// Mean and variance of numbers as they come (B. P. Welford, *Technometrics* 4, 1962).
-#[derive(Default)]
-struct Moments {
-    count: f64,
-    mean: f64,
-    squares: f64,
-}
-
-impl Moments {
-    fn add(&mut self, value: f64) {
-        self.count += 1.0;
-        let off = value - self.mean;
-        self.mean += off / self.count;
-        self.squares += off * (value - self.mean);
-    }
-
-    fn variance(&self) -> f64 {
-        self.squares / (self.count - 1.0).max(1.0)
-    }
 }
 
 #[cfg(test)]
@@ -204,6 +219,7 @@ mod tests {
                 sequence,
                 released: Stamp(released),
                 took: free - released,
+                unit: sequence,
             }
         };
         frames.zip(0..).map(place).collect()
@@ -291,6 +307,7 @@ mod tests {
                 sequence: at,
                 released: Stamp(at as i64 * 10),
                 took: 15,
+                unit: at,
             })
             .collect();
         assert_eq!(Waiting::of(&overlapping, Line::test(2, LONG)), Waiting::NONE);
@@ -328,6 +345,7 @@ mod tests {
             sequence,
             released: Stamp(released),
             took,
+            unit: sequence,
         };
         let frames = [
             at(0, i64::MIN, i64::MAX),

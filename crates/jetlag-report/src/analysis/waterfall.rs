@@ -225,6 +225,8 @@ impl WaterfallSeries {
                     growth_ms: super::stats::six_decimals(growth_ms),
                 }),
             parts,
+            // Known once findings are.
+            waits_for_processors: false,
         }
     }
 }

@@ -32,8 +32,10 @@ impl Touches {
         Some(match code {
             "truncated-file" | "newer-scenario" | "short-run" | "not-started" | "process-died"
             | "lost-records" | "host-busy" | "own-cost" | "lost-ranges" | "traced-frames" => Touches::Run,
-            "tenant-failed" | "failed-frames" | "no-frames" | "overload" | "late-releases"
-            | "too-few-samples" | "source-damaged" | "zeros-for-missing" => Touches::Tenants,
+            "impossible-stamps" | "tenant-failed" | "failed-frames" | "no-frames" | "overload"
+            | "late-releases" | "too-few-samples" | "source-damaged" | "zeros-for-missing" => {
+                Touches::Tenants
+            }
             "not-settled" | "drift" | "latency-shift" | "wanders" => Touches::Time,
             "host-bound" | "compute-unclear" | "source-late" | "shared-behind" => Touches::Stages,
             "phase-overload"

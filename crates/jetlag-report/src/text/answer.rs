@@ -5,7 +5,7 @@
 
 use super::number::{TimeUnit, mark, measured, percent, short};
 use super::power::{in_thousands, mean};
-use super::waterfall::goes_to;
+use super::waterfall::{goes_to, waits};
 use crate::analysis::Summary;
 use crate::analysis::summary::{EnergySummary, ExpectationResult, Lack, TenantSummary};
 
@@ -139,7 +139,7 @@ fn time_goes(tenant: &TenantSummary) -> String {
     let largest = parts
         .iter()
         .find(|part| Some(&part.part) == tenant.waterfall.largest.as_ref());
-    match (largest, parts.len()) {
+    let goes = match (largest, parts.len()) {
         (Some(only), 1) => format!("all of the time {}", goes_to(tenant, &only.part)),
         (Some(largest), _) => format!(
             "{} of the time {} ({})",
@@ -152,7 +152,8 @@ fn time_goes(tenant: &TenantSummary) -> String {
             percent(largest.share)
         ),
         (None, _) => "where the time goes was not recorded".to_owned(),
-    }
+    };
+    goes + waits(tenant)
 }
 
 /// Mean and peak power, and the energy of a frame; or that it is not known.
@@ -322,6 +323,7 @@ mod tests {
             parts: vec![part("wait", 4.0, 0.25), part("compute", 12.0, 0.75)],
             largest: Some("compute".into()),
             slowest: None,
+            waits_for_processors: false,
         };
         tenant
     }

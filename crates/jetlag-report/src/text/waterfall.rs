@@ -164,6 +164,7 @@ pub(crate) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
         unit.show(mean),
         unit.name()
     );
+    text.push_str(waits(tenant));
     if largest.part == "compute" {
         text.push_str(&submitting(tenant, unit));
     }
@@ -184,6 +185,15 @@ pub(crate) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
         ));
     }
     text + "."
+}
+
+/// What stands behind the part with most of the time, where waits for a processor are in it.
+pub(crate) fn waits(tenant: &TenantSummary) -> &'static str {
+    let waterfall = &tenant.waterfall;
+    match waterfall.waits_for_processors && waterfall.largest.as_ref().is_some_and(|part| part != "wait") {
+        true => ", with waits for a processor in it, as other programs used them",
+        false => "",
+    }
 }
 
 /// How much of *compute* the host was still submitting, if its launches are or may be the limit.

@@ -2,7 +2,7 @@
 
 use super::super::recorded::Recorded;
 use super::super::tenant::arrival_in_words;
-use super::RunSample;
+use super::{RunSample, Side};
 use crate::record::Manifest;
 use crate::scenario::{Arrival, ClockKind, Scenario, Tenant};
 
@@ -152,8 +152,9 @@ fn tenant<'a>(plan: &'a Scenario, name: &str) -> Option<&'a Tenant> {
 }
 
 /// Differences between the baseline and the side with this label besides the figures, and limits of the comparison; a sentence each.
-pub(super) fn notes(a: &[RunSample], b: &[RunSample], label: &str) -> Vec<String> {
+pub(super) fn notes(side_a: &Side, side_b: &Side, label: &str) -> Vec<String> {
     let mut notes = Vec::new();
+    let (a, b) = (&side_a.runs[..], &side_b.runs[..]);
     let (Some(first_a), Some(first_b)) = (a.first(), b.first()) else {
         return notes;
     };
@@ -244,6 +245,23 @@ pub(super) fn notes(a: &[RunSample], b: &[RunSample], label: &str) -> Vec<String
             notes.push(format!("{label} is limited by findings: {}", codes.join(", ")));
         }
     }
+    for (label, side) in [(BASELINE, side_a), (label, side_b)] {
+        notes.extend(repeated(side, label));
+        notes.extend(seeds_drawn_twice(side, label));
+    }
+    let shared = b
+        .iter()
+        .filter(|run| a.iter().any(|known| known.has_frames_of(run)));
+    let shared = shared.count();
+    if shared > 0 {
+        let which = match shared == b.len() {
+            true => format!("all runs of {label}"),
+            false => format!("{shared} of {} runs of {label}", b.len()),
+        };
+        notes.push(format!(
+            "{which} have the same frames as a run of {BASELINE}, to the nanosecond: they cannot differ from it"
+        ));
+    }
     let simulated = of_a.clock == ClockKind::Virtual;
     if simulated && a.len() == 1 && b.len() == 1 && of_a.seed == of_b.seed {
         notes.push(format!(
@@ -260,6 +278,49 @@ pub(super) fn notes(a: &[RunSample], b: &[RunSample], label: &str) -> Vec<String
         ));
     }
     notes
+}
+
+/// Runs that count once.
+fn repeated(side: &Side, label: &str) -> Option<String> {
+    let (file, earlier) = side.repeated.first()?;
+    let more = match side.repeated.len() {
+        1 => String::new(),
+        several => format!(", and {} more likewise", several - 1),
+    };
+    let seed = match side.runs.first().map(|run| run.plan.clock) {
+        Some(ClockKind::Virtual) => " (simulated runs need seeds of their own: `--set seed=…`, or `--ab`)",
+        _ => "",
+    };
+    Some(format!(
+        "{label}: {file} has the same frames as {earlier}, to the nanosecond{more}; they count once, so {label} has {}{seed}",
+        match side.runs.len() {
+            1 => "1 run".to_owned(),
+            runs => format!("{runs} runs"),
+        }
+    ))
+}
+
+/// Simulated runs that drew from the same seed and differ all the same, as scenarios that were changed.
+fn seeds_drawn_twice(side: &Side, label: &str) -> Option<String> {
+    let is_simulated = |run: &&RunSample| run.plan.clock == ClockKind::Virtual;
+    let mut seeds: Vec<u64> = side
+        .runs
+        .iter()
+        .filter(is_simulated)
+        .map(|run| run.plan.seed)
+        .collect();
+    let runs = seeds.len();
+    seeds.sort_unstable();
+    seeds.dedup();
+    (seeds.len() < runs).then(|| {
+        format!(
+            "{label}: {runs} simulated runs have {} between them: runs of one seed draw the same numbers, and vary less than runs do",
+            match seeds.len() {
+                1 => "1 seed".to_owned(),
+                several => format!("{several} seeds"),
+            }
+        )
+    })
 }
 
 fn backend(manifest: &Manifest, name: &str) -> String {

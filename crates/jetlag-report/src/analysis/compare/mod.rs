@@ -43,6 +43,31 @@ pub struct Side {
     pub runs: Vec<RunSample>,
     /// Whether its runs took turns with those of the other sides: the n-th of each are neighbours in time.
     pub in_turns: bool,
+    /// Runs that were left out, as they have the frames of an earlier one: their files, each with that of the earlier.
+    pub repeated: Vec<(String, String)>,
+}
+
+impl Side {
+    /// A side of these runs, each with its file. Of runs with equal frames the first alone counts: the others say nothing more.
+    pub fn new(name: String, runs: Vec<(String, RunSample)>, in_turns: bool) -> Side {
+        let mut side = Side {
+            name,
+            files: Vec::new(),
+            runs: Vec::new(),
+            in_turns,
+            repeated: Vec::new(),
+        };
+        for (file, run) in runs {
+            match side.runs.iter().position(|known| known.has_frames_of(&run)) {
+                Some(earlier) => side.repeated.push((file, side.files[earlier].clone())),
+                None => {
+                    side.files.push(file);
+                    side.runs.push(run);
+                }
+            }
+        }
+        side
+    }
 }
 
 /// Joint confidence of all intervals of a comparison.
@@ -88,7 +113,7 @@ pub fn compare(sides: &[Side], limits: &[Limit]) -> Result<Comparison, Incompara
         .enumerate()
         .map(|(number, (other, tenants))| Candidate {
             side: summary_of(other, number + 1),
-            notes: matching::notes(&baseline.runs, &other.runs, &label(number + 1)),
+            notes: matching::notes(baseline, other, &label(number + 1)),
             tenants,
         })
         .collect();
@@ -203,6 +228,7 @@ mod tests {
             files: Vec::new(),
             runs: Vec::new(),
             in_turns: false,
+            repeated: Vec::new(),
         };
         for sides in [vec![], vec![side("a")], vec![side("a"), side("b")]] {
             let found = compare(&sides, &[]);

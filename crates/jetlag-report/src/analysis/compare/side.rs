@@ -1,8 +1,11 @@
 //! What is kept of a run to compare it: its summary, and each tenant's response times and misses in order.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use super::rows::{By, Collector, Lacking, OfRun};
 use crate::analysis::Summary;
 use crate::analysis::plan;
+use crate::analysis::stamps::StampCheck;
 use crate::analysis::timeline::Timeline;
 use crate::record::{Event, FrameRecord, Manifest, Outcome, Phase};
 use crate::scenario::Scenario;
@@ -15,7 +18,9 @@ const MISS: usize = 1;
 pub struct RunSampler {
     manifest: Manifest,
     plan: Scenario,
+    stamps: StampCheck,
     tenants: Vec<Timeline<2>>,
+    print: FramePrint,
     rows: Option<Collector>,
 }
 
@@ -26,7 +31,9 @@ impl RunSampler {
         RunSampler {
             tenants: plan.tenants.iter().map(|_| Timeline::default()).collect(),
             manifest: manifest.clone(),
+            stamps: StampCheck::new(manifest),
             plan,
+            print: FramePrint::default(),
             rows: None,
         }
     }
@@ -39,6 +46,9 @@ impl RunSampler {
 
     /// Adds an event; of frames only those of the measured time are used.
     pub fn push(&mut self, event: &Event) {
+        if !self.stamps.passes(event) {
+            return;
+        }
         if let Some(rows) = &mut self.rows {
             rows.push(event);
         }
@@ -48,6 +58,7 @@ impl RunSampler {
             && let Some(timeline) = self.tenants.get_mut(usize::from(frame.tenant))
             && let Some(values) = values(frame)
         {
+            self.print.frame(frame);
             timeline.push(frame.sequence, frame.released, || values);
         }
     }
@@ -62,6 +73,7 @@ impl RunSampler {
             manifest: self.manifest,
             plan: self.plan,
             tenants: self.tenants,
+            print: self.print,
         }
     }
 }
@@ -80,13 +92,43 @@ pub struct RunSample {
     pub(super) manifest: Manifest,
     pub(super) plan: Scenario,
     tenants: Vec<Timeline<2>>,
+    print: FramePrint,
     rows: OfRun,
+}
+
+/// What tells whether two runs have the same frames, in whichever order they were recorded: of copies, and of simulated runs that drew the
+/// same numbers. Times count from each frame's own release.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct FramePrint {
+    frames: u64,
+    sum: u64,
+}
+
+impl FramePrint {
+    fn frame(&mut self, frame: &FrameRecord) {
+        let mut hasher = DefaultHasher::new();
+        let what = (
+            frame.tenant,
+            frame.sequence,
+            frame.outcome,
+            frame.queueing(),
+            frame.response(),
+        );
+        (what, frame.lateness, frame.stages, frame.missed()).hash(&mut hasher);
+        self.frames += 1;
+        self.sum = self.sum.wrapping_add(hasher.finish());
+    }
 }
 
 impl RunSample {
     /// The run in figures.
     pub fn summary(&self) -> &Summary {
         &self.summary
+    }
+
+    /// Whether the other run has the same frames, to the nanosecond: the two say no more than one of them.
+    pub(super) fn has_frames_of(&self, other: &RunSample) -> bool {
+        self.print.frames > 0 && self.print == other.print
     }
 
     /// Times per stage, layer or kernel, or what the run lacks.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::turns::{Frame, Round, of_blocks, slowdown};
+use crate::analysis::moments::Moments;
 use crate::analysis::sample::Sample;
 use crate::analysis::series::Series;
 use crate::analysis::summary::{FrameCounts, Slowdown};
@@ -73,7 +74,8 @@ struct Turns {
 #[derive(Default)]
 struct Other {
     response: Series,
-    timeline: Timeline<1>,
+    /// Response, and the first frame of its batch.
+    timeline: Timeline<2>,
     finished: Option<Sample>,
 }
 
@@ -91,6 +93,8 @@ pub(in crate::analysis) struct Part {
     pub(in crate::analysis) frames: FrameCounts,
     /// Releases later than the budget.
     pub(in crate::analysis) late: u64,
+    /// Service times of its frames, ns.
+    pub(in crate::analysis) service: Moments,
 }
 
 /// One frame that was due while all ran together.
@@ -189,15 +193,17 @@ impl Phases {
     /// Adds a frame; returns how many durations were kept of it.
     pub(in crate::analysis) fn frame(&mut self, frame: &FrameRecord, late_after: Nanos, exact: bool) -> u64 {
         let served = matches!(frame.outcome, Outcome::Completed | Outcome::Failed);
-        if frame.phase == Phase::Together && frame.outcome != Outcome::Unfinished {
+        // Waiting for the others of a batch is no service, and the batch is one piece of work, due when it was full.
+        let is_one = frame.batch.is_none_or(|batch| batch.first == frame.sequence);
+        if is_one && frame.phase == Phase::Together && frame.outcome != Outcome::Unfinished {
             let [started, finished] = match served {
-                true => [frame.started, frame.finished],
+                true => [frame.worked_from(), frame.finished],
                 false => [frame.released; 2],
             };
             let span = Span {
                 started,
                 finished,
-                released: frame.released,
+                released: frame.batch.map_or(frame.released, |_| started),
                 sequence: frame.sequence as u32,
                 counts: frame.outcome == Outcome::Completed && !frame.warmup,
             };
@@ -213,12 +219,14 @@ impl Phases {
         if !served {
             return 0;
         }
-        part.serve(frame.started, frame.finished);
+        part.serve(frame.worked_from(), frame.finished);
+        part.service.add(frame.service().0 as f64);
         match frame.phase {
             Phase::Alone | Phase::Other(_) if frame.outcome == Outcome::Completed => {
                 let kept = self.other.entry((frame.phase, frame.tenant)).or_default();
                 kept.response.push(frame.response(), exact);
-                let response = || [Some(frame.response().0)];
+                let batch = frame.batch.map(|batch| batch.first.cast_signed());
+                let response = || [Some(frame.response().0), batch];
                 kept.timeline.push(frame.sequence, frame.released, response);
                 1
             }
@@ -339,7 +347,7 @@ impl Phases {
             kept.timeline.sort();
             kept.finished = Some(Sample::new(
                 std::mem::take(&mut kept.response).finish(),
-                kept.timeline.placed(0),
+                kept.timeline.placed_in_batches(0, 1),
                 named.map(|samples| samples.together.line).unwrap_or_default(),
             ));
         }
@@ -544,6 +552,7 @@ impl Part {
             end: None,
             frames: FrameCounts::default(),
             late: 0,
+            service: Moments::default(),
         }
     }
 

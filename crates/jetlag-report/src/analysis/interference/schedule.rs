@@ -65,15 +65,27 @@ pub(super) fn met(frames: &[Span], arrival: Arrival, company: &Cover) -> Vec<f64
     frames.iter().map(share).collect()
 }
 
-/// So many frames of a tenant after which a co-runner's releases are where they were.
+/// So many pieces of work of a tenant after which a co-runner's releases are where they were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Cycle(u32);
+pub(super) struct Cycle {
+    length: u32,
+    /// Frames of a piece of work: of a batch.
+    step: u32,
+}
 
 impl Cycle {
     /// Of two tenants, unless the releases of either do not repeat.
     pub(super) fn of(own: (&[Span], Arrival), other: (&[Span], Arrival)) -> Option<Cycle> {
-        let ((frames, of_own), (_, of_other)) = (period(own)?, period(other)?);
-        rhythm(frames, of_own, of_other, LONGEST).map(Cycle)
+        let (own, other) = (Releases::of(own)?, Releases::of(other)?);
+        let length = rhythm(own.number, own.period, other.period, LONGEST)?;
+        Some(Cycle {
+            length,
+            step: own.step,
+        })
+    }
+
+    fn place(self, frame: &Span) -> u32 {
+        frame.sequence / self.step % self.length
     }
 
     /// Of a closed loop whose service times repeat: when its frames begin then follows from what repeats.
@@ -88,17 +100,18 @@ impl Cycle {
         let n = services.len() as f64;
         let mean = services.iter().sum::<f64>() / n;
         let all: f64 = services.iter().map(|service| (service - mean).powi(2)).sum();
-        (2..=LONGEST).map(Cycle).find(|cycle| {
-            let mut places = vec![(0.0, 0.0); cycle.0 as usize];
+        let cycle = |length| Cycle { length, step: 1 };
+        (2..=LONGEST).map(cycle).find(|cycle| {
+            let mut places = vec![(0.0, 0.0); cycle.length as usize];
             for (frame, service) in frames.iter().zip(&services) {
-                let place = &mut places[(frame.sequence % cycle.0) as usize];
+                let place = &mut places[cycle.place(frame) as usize];
                 *place = (place.0 + service - mean, place.1 + 1.0);
             }
             let between: f64 = places
                 .iter()
                 .map(|(sum, count)| sum * sum / f64::max(*count, 1.0))
                 .sum();
-            let (freedom, left) = (f64::from(cycle.0 - 1), n - f64::from(cycle.0));
+            let (freedom, left) = (f64::from(cycle.length - 1), n - f64::from(cycle.length));
             // The F statistic against five of its standard deviations.
             left > 0.0 && between * left > (all - between) * freedom * (1.0 + 5.0 * (2.0 / freedom).sqrt())
         })
@@ -106,27 +119,43 @@ impl Cycle {
 
     /// For each place in the cycle but the last, which frames have it; centred by the last.
     pub(super) fn places(self, frames: &[Span]) -> impl Iterator<Item = Vec<f64>> {
-        let place = move |frame: &Span| frame.sequence % self.0;
-        (0..self.0 - 1).map(move |of| {
-            frames
-                .iter()
-                .map(|frame| f64::from(u8::from(place(frame) == of)))
-                .collect()
+        (0..self.length - 1).map(move |of| {
+            let is_there = |frame: &Span| f64::from(u8::from(self.place(frame) == of));
+            frames.iter().map(is_there).collect()
         })
     }
 }
 
-/// The number of a tenant's releases and the time between two, where they come at a rate.
-fn period((spans, arrival): (&[Span], Arrival)) -> Option<(f64, f64)> {
-    match arrival {
-        Arrival::Closed | Arrival::Poisson { .. } => return None,
-        Arrival::Periodic { .. } | Arrival::Sampled { .. } | Arrival::Replay { .. } | Arrival::Live => {}
+/// Releases that come at a rate.
+struct Releases {
+    /// Pieces of work.
+    number: f64,
+    /// Nanoseconds between two.
+    period: f64,
+    /// Frames of each.
+    step: u32,
+}
+
+impl Releases {
+    fn of((spans, arrival): (&[Span], Arrival)) -> Option<Releases> {
+        match arrival {
+            Arrival::Closed | Arrival::Poisson { .. } => return None,
+            Arrival::Periodic { .. } | Arrival::Sampled { .. } | Arrival::Replay { .. } | Arrival::Live => {}
+        }
+        let first = spans.iter().min_by_key(|span| span.released)?;
+        let last = spans.iter().max_by_key(|span| span.released)?;
+        let mut sequences: Vec<u32> = spans.iter().map(|span| span.sequence).collect();
+        sequences.sort_unstable();
+        let mut steps: Vec<u32> = sequences.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        if steps.is_empty() {
+            return None;
+        }
+        let middle = steps.len() / 2;
+        let step = (*steps.select_nth_unstable(middle).1).max(1);
+        let number = f64::from(last.sequence.wrapping_sub(first.sequence)) / f64::from(step);
+        let period = (last.released - first.released).0 as f64 / number;
+        (number > 0.0 && period > 0.0).then_some(Releases { number, period, step })
     }
-    let first = spans.iter().min_by_key(|span| span.released)?;
-    let last = spans.iter().max_by_key(|span| span.released)?;
-    let frames = f64::from(last.sequence.wrapping_sub(first.sequence));
-    let period = (last.released - first.released).0 as f64 / frames;
-    (frames > 0.0 && period > 0.0).then_some((frames, period))
 }
 
 #[cfg(test)]
@@ -168,14 +197,15 @@ mod tests {
     fn rates_that_are_multiples_repeat_after_so_many_frames_and_others_do_not() {
         let cycle = |own: f64, other: f64| {
             let (frames, of_other) = (at(own, 1_800), at(other, (1_800.0 * other / own) as u32));
-            Cycle::of((&frames, periodic(own)), (&of_other, periodic(other)))
+            let found = Cycle::of((&frames, periodic(own)), (&of_other, periodic(other)));
+            found.map(|cycle| cycle.length)
         };
-        assert_eq!(cycle(30.0, 10.0), Some(Cycle(3)));
-        assert_eq!(cycle(10.0, 30.0), Some(Cycle(2)));
-        assert_eq!(cycle(30.0, 20.0), Some(Cycle(3)));
+        assert_eq!(cycle(30.0, 10.0), Some(3));
+        assert_eq!(cycle(10.0, 30.0), Some(2));
+        assert_eq!(cycle(30.0, 20.0), Some(3));
         // The two drift apart by a period in the whole run: content may stay in step with them.
-        assert_eq!(cycle(30.0, 10.01), Some(Cycle(3)));
-        assert_eq!(cycle(30.0, 1.0), Some(Cycle(30)));
+        assert_eq!(cycle(30.0, 10.01), Some(3));
+        assert_eq!(cycle(30.0, 1.0), Some(30));
         assert_eq!(cycle(30.0, 13.7), None);
         let frames = at(30.0, 90);
         let poisson = Arrival::Poisson { hz: 10.0 };
@@ -185,6 +215,17 @@ mod tests {
             None
         );
         assert_eq!(Cycle::of((&[], periodic(30.0)), (&[], periodic(30.0))), None);
+    }
+
+    #[test]
+    fn batches_repeat_as_a_whole() {
+        // Every fourth frame of 40 Hz begins one: ten in a second, beside 30 Hz.
+        let batches: Vec<Span> = at(40.0, 2_400).into_iter().step_by(4).collect();
+        let frames = at(30.0, 1_800);
+        let cycle = Cycle::of((&batches, periodic(40.0)), (&frames, periodic(30.0))).unwrap();
+        assert_eq!((cycle.length, cycle.step), (2, 4));
+        let beside = Cycle::of((&frames, periodic(30.0)), (&batches, periodic(40.0))).unwrap();
+        assert_eq!((beside.length, beside.step), (3, 1));
     }
 
     #[test]
@@ -199,10 +240,10 @@ mod tests {
                 span(frame, from, from, at)
             });
             let frames: Vec<Span> = frames.collect();
-            Cycle::of_content(&frames, Arrival::Closed)
+            Cycle::of_content(&frames, Arrival::Closed).map(|cycle| cycle.length)
         };
-        assert_eq!(of(&[19, 11, 11]), Some(Cycle(3)));
-        assert_eq!(of(&[18, 11, 11, 11, 11]), Some(Cycle(5)));
+        assert_eq!(of(&[19, 11, 11]), Some(3));
+        assert_eq!(of(&[18, 11, 11, 11, 11]), Some(5));
         assert_eq!(of(&[11]), None);
     }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::super::code::Code;
 use super::super::metric::Sample;
+use super::super::stamps::Impossible;
 use super::super::summary::FrameCounts;
 use super::words::{frames, name_of, percent, quoted};
 use crate::units::Nanos;
@@ -45,6 +46,8 @@ pub(in super::super) enum FramesLimit {
         /// Whether detections are recorded as well.
         detections: bool,
     },
+    /// Frames have stamps that cannot be true.
+    Impossible(Impossible),
     /// Frames ended with an error.
     Failed {
         failed: u64,
@@ -53,7 +56,12 @@ pub(in super::super) enum FramesLimit {
         cause: Option<String>,
     },
     /// The frames are not enough for the interval of a quantile.
-    TooFew { sample: Sample, more: More },
+    TooFew {
+        sample: Sample,
+        more: More,
+        /// Whether slow frames follow slow ones; else they depend on each other in another way, as those of a batch.
+        alike: bool,
+    },
     /// It completed nothing alone.
     NoBaseline,
 }
@@ -75,6 +83,8 @@ pub(in super::super) enum More {
     Steadier,
     /// The same of a queue that fills and empties too slowly.
     ShorterQueue,
+    /// None: it is overloaded, and a longer run does not change that.
+    LessLoad,
 }
 
 impl FramesLimit {
@@ -90,6 +100,7 @@ impl FramesLimit {
             | FramesLimit::AllWarmup(_)
             | FramesLimit::TooFew { .. } => Code::TooFewSamples,
             FramesLimit::Lost { .. } => Code::LostRecords,
+            FramesLimit::Impossible(_) => Code::ImpossibleStamps,
             FramesLimit::Failed { .. } => Code::FailedFrames,
             FramesLimit::NoBaseline => Code::NoBaseline,
         }
@@ -139,6 +150,13 @@ impl FramesLimit {
                 frames(*lost),
                 percent(*lost as f64 / *all as f64)
             ),
+            FramesLimit::Impossible(impossible) => format!(
+                "{name}: {} of {} ({}) have stamps that cannot be true ({}); no figure includes them.",
+                frames(impossible.count()),
+                impossible.all,
+                percent(impossible.count() as f64 / impossible.all as f64),
+                contradictions(impossible),
+            ),
             FramesLimit::Failed {
                 failed,
                 offered,
@@ -167,9 +185,13 @@ impl FramesLimit {
                     quoted("; first error: ", cause.as_deref())
                 )
             }
-            FramesLimit::TooFew { sample, .. } => {
+            FramesLimit::TooFew { sample, alike, .. } => {
                 let (quantile, has) = (name_of(sample.quantile), frames(sample.count));
                 match sample.depends() {
+                    true if !alike => format!(
+                        "{name}: its frames depend on each other for so long that {has} tell {quantile} of this run, and too \
+                         little of another."
+                    ),
                     true => format!(
                         "{name}: slow frames follow slow frames for so long that {has} tell {quantile} of this run, and too \
                          little of another."
@@ -218,6 +240,10 @@ impl FramesLimit {
             FramesLimit::Lost {
                 detections: false, ..
             } => "Write the run file to a faster disk.",
+            FramesLimit::Impossible(_) => {
+                "Record again, and look for what moved the clock or wrote the file: a frame starts and ends no earlier than it is due, \
+                 and CLOCK_MONOTONIC does not jump."
+            }
             FramesLimit::Failed { .. } => {
                 "`jetlag inspect` shows the whole log; remove the frames that fail, or repair their files."
             }
@@ -245,6 +271,9 @@ impl More {
             More::ShorterQueue => "Lower the rate, run a faster detector, or let frames be dropped \
                                    (`overload: DropOldest(queue: 1)`): a queue this long takes hours to show its quantiles."
                 .into(),
+            More::LessLoad => "Follow the advice on `overload` first: while frames come faster than they are served, a longer run tells \
+                               no more."
+                .into(),
             More::Patience { seconds } => {
                 format!("Let the run reach its planned duration; {seconds} s at this rate are enough.").into()
             }
@@ -257,6 +286,20 @@ impl More {
             }
         }
     }
+}
+
+/// `3 start or end before their release, 12 are released before an earlier frame`.
+fn contradictions(impossible: &Impossible) -> String {
+    let kinds: Vec<String> = [
+        (impossible.reversed, "starting or ending before their release"),
+        (impossible.set_back, "released before an earlier frame"),
+        (impossible.ahead, "later than the run lasted"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, what)| format!("{count} {what}"))
+    .collect();
+    kinds.join(", ")
 }
 
 fn waiting(counts: &FrameCounts) -> u64 {

@@ -86,6 +86,8 @@ pub(in super::super) enum Pressure {
     Stages(Vec<Stage>, f64),
     /// Its stages together take too long.
     Service,
+    /// Other programs used the processors that execute it: how long its work takes without them is not known.
+    OtherPrograms,
     /// Where stages overlap, or no rate is set, the demand is not known.
     Unknown,
 }
@@ -141,6 +143,11 @@ impl ServingLimit {
                          served{needs_time}.",
                         frames(dropped),
                         percent(dropped as f64 / offered as f64),
+                    ),
+                    (&Overloaded::Line(waiting), _) if demand.is_some_and(|share| share < 1.0) => format!(
+                        "{name}: {} were still waiting at the end, although serving all takes {} of its time: something held them up.",
+                        frames(waiting),
+                        percent(demand.unwrap_or_default()),
                     ),
                     (&Overloaded::Line(waiting), _) => format!(
                         "{name}: {} were still waiting at the end; response times grew with the length of the \
@@ -277,6 +284,10 @@ impl Submitted {
 
 fn against_overload(overload: Overload, cause: &Pressure) -> Cow<'static, str> {
     Cow::Borrowed(match (cause, overload) {
+        (Pressure::OtherPrograms, _) => {
+            "See `host-busy` first: its frames may have waited for a processor in every stage, so this run does not show whether the \
+             rate is too high for it."
+        }
         (Pressure::Stalls, _) => {
             "The rate is not too high: find out what stalls it (see its largest stage), or let more frames queue."
         }

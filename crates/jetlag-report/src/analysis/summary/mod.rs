@@ -128,7 +128,7 @@ impl Summary {
 
     /// Whether a finding says that the record lacks frames that ran, or that frames are missing in the recording that they are of.
     pub fn is_gap(finding: &Finding) -> bool {
-        let gaps = [Code::TruncatedFile, Code::LostRecords].map(Code::word);
+        let gaps = [Code::TruncatedFile, Code::LostRecords, Code::ImpossibleStamps].map(Code::word);
         gaps.contains(&finding.code.as_str()) || finding.code == DAMAGED_SOURCE
     }
 }

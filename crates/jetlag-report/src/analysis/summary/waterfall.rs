@@ -13,6 +13,10 @@ pub struct Waterfall {
     pub largest: Option<Cow<'static, str>>,
     /// The slowest 1 % of frames, if there are enough frames for a p99.
     pub slowest: Option<Slowest>,
+    /// Whether the stages that processors execute, *compute* among them, have waits for a processor in them: it was executed on processors that
+    /// other programs used. How long these waits were is not measured.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub waits_for_processors: bool,
 }
 
 /// One part of the response time.
