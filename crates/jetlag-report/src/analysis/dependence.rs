@@ -17,6 +17,7 @@ use super::autocorrelation::{Correlation, correlation};
 use super::batches::{Batches, Cells, of_quarters, variation};
 use super::lack::Lack;
 use super::quantile::Quantile;
+use super::spells::{ENOUGH, Spells, spells};
 use super::student::{normal_quantile, t_quantile};
 use super::waiting::Waiting;
 
@@ -63,6 +64,8 @@ pub(super) struct Dependence {
     /// The estimate for each quantile of [`AT`].
     at: [Indicator; AT.len()],
     waiting: Waiting,
+    /// Of a single run whose frames are in one of two states.
+    spells: Option<Spells>,
 }
 
 /// τ of a quantile by neighbours and by batches.
@@ -94,6 +97,8 @@ impl Dependence {
     const SHORTEST: f64 = 2.0;
     /// Correlation times below which the quarters of a run are looked at.
     const SHORT: f64 = 60.0;
+    /// τ that states have which last for five frames or more.
+    const LASTING: f64 = 5.0;
     /// Degrees of freedom of four quarters.
     const QUARTERS: f64 = 3.0;
 
@@ -101,6 +106,7 @@ impl Dependence {
     pub(super) const NONE: Dependence = Dependence {
         at: [Indicator::NONE; AT.len()],
         waiting: Waiting::NONE,
+        spells: None,
     };
 
     /// From runs in order of time; `value_of` returns the estimate of a quantile over all of them.
@@ -130,9 +136,16 @@ impl Dependence {
                     .and_then(|length| of_quarters(runs.first()?, quantile, length)),
             };
         }
+        // States that last for many frames show in these; looking for them takes longer.
+        let lasts = at.iter().any(|at| at.neighbours.time >= Self::LASTING);
+        let spells = match runs {
+            [run] if lasts => spells(run),
+            _ => None,
+        };
         Dependence {
             at,
             waiting: Waiting::NONE,
+            spells,
         }
     }
 
@@ -248,6 +261,13 @@ impl Dependence {
         let own = self.up_to(quantile).last().copied().unwrap_or(Indicator::NONE);
         if own.length.is_some_and(|length| length < Self::SHORTEST) {
             return Err(Lack::Wanders);
+        }
+        if let Some(few) = self.spells.filter(|spells| spells.seen < ENOUGH) {
+            let share = quantile.share();
+            let allowed_for = (share * (1.0 - share) * inflation / n as f64).sqrt();
+            if 2.0 * few.scatter(share) > allowed_for {
+                return Err(Lack::Spells(few.seen));
+            }
         }
         let beyond = self.beyond(quantile, n);
         let least = if quantile <= Quantile::P95 {

@@ -17,6 +17,7 @@ use super::nodes;
 use super::protection;
 use super::quantile::Quantile;
 use super::recorded::Recorded;
+use super::spells::ENOUGH;
 use super::steady;
 use super::submission;
 use super::summary::{FrameCounts, HostSummary, Lack, Overhead, Stage, TenantSummary};
@@ -530,6 +531,11 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided], told: bool, overloa
             More::Seconds { seconds, .. } if overloaded && seconds > Lack::PATIENCE => More::LessLoad,
             more => more,
         },
+        Lack::Spells(seen) => longer(
+            case,
+            sample.count * u64::from(ENOUGH) / u64::from(seen),
+            sample.count,
+        ),
         Lack::Wanders => More::Steadier,
     };
     let autocorrelation = case.summary.predictability.autocorrelation;

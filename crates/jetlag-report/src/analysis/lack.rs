@@ -2,12 +2,16 @@
 
 use serde::Serialize;
 
+use super::spells;
+
 /// What the frames of a series lack for the interval of a quantile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
     /// There are too few of them: so many are needed in all, as they depend on each other.
     Frames(u64),
+    /// They are fast or slow for many frames at a time, and the rarer state came only so often.
+    Spells(u32),
     /// What they follow changes more slowly than the run is long: no number of frames can be named.
     Wanders,
 }
@@ -19,10 +23,11 @@ impl Lack {
     /// How long it takes a series to have enough frames that has `count` in so many seconds; `None` where more time is no answer that
     /// a person would wait for.
     pub fn seconds(self, count: u64, seconds: f64) -> Option<f64> {
-        let Lack::Frames(frames) = self else {
-            return None;
+        let needed = match self {
+            Lack::Frames(frames) => frames as f64 * seconds / count as f64,
+            Lack::Spells(seen) => f64::from(spells::ENOUGH) * seconds / f64::from(seen),
+            Lack::Wanders => return None,
         };
-        let needed = frames as f64 * seconds / count as f64;
         (needed > 0.0 && needed <= Self::PATIENCE).then_some(needed)
     }
 

@@ -80,6 +80,7 @@ mod sampling;
 mod sensors;
 mod series;
 mod signals;
+mod spells;
 pub mod stamps;
 pub mod start_up;
 mod states;

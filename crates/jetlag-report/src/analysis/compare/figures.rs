@@ -114,6 +114,7 @@ pub(in crate::analysis) fn because(why: Unknown, [a, b]: [usize; 2]) -> String {
         Unknown::Lacks(Lack::Frames(needs)) if needs / MOST_TIMES <= a.min(b) as u64 => {
             format!("it needs {needs} frames per side; there are {a} and {b}")
         }
+        Unknown::Lacks(Lack::Spells(_)) => "these runs are too short for their slow states".to_owned(),
         Unknown::Lacks(_) => {
             "the machine wanders more slowly than these runs are long; measure in turns: `jetlag compare --ab`".to_owned()
         }

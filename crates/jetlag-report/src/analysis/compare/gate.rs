@@ -171,6 +171,9 @@ fn lacking(line: &Expectation, run: &RunSample) -> String {
             format!("it needs {needs} frames; there are {}", tenant.frames.offered)
         }
         (_, Some((Lack::Frames(needs), count))) => format!("it needs {needs} frames; there are {count}"),
+        (_, Some((Lack::Spells(seen), _))) => {
+            format!("the run is too short for its states: the rarer one came {seen} times")
+        }
         (_, Some((Lack::Wanders, _))) => "the machine wanders more slowly than the run is long".to_owned(),
         _ => "the run has no such figure".to_owned(),
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::super::code::Code;
+use super::super::lack::Lack;
 use super::super::metric::Sample;
 use super::super::stamps::Impossible;
 use super::super::summary::FrameCounts;
@@ -188,6 +189,15 @@ impl FramesLimit {
             FramesLimit::TooFew { sample, alike, .. } => {
                 let (quantile, has) = (name_of(sample.quantile), frames(sample.count));
                 match sample.depends() {
+                    _ if let Some(Lack::Spells(seen)) = sample.lacks => format!(
+                        "{name}: it is slow or fast for many frames at a time, and its rarer state came {}: the run is too short for \
+                         its states, and {quantile} of another may differ.",
+                        if seen == 1 {
+                            "once".to_owned()
+                        } else {
+                            format!("{seen} times")
+                        }
+                    ),
                     true if !alike => format!(
                         "{name}: its frames depend on each other for so long that {has} tell {quantile} of this run, and too \
                          little of another."
