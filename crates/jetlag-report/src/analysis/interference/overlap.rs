@@ -395,14 +395,13 @@ impl Why {
             Why::Unknown(Unknown::Same) => (
                 "hardly-varies",
                 format!(
-                    "not identifiable here: the overlap at the start of a frame hardly varies; {instead}"
+                    "not identifiable here: whether the other tenant is due beside a frame hardly varies; {instead}"
                 ),
             ),
             Why::Unknown(Unknown::Weak) => (
                 "weak",
                 format!(
-                    "not identifiable here: the overlap at the start of a frame predicts the overlap over the rest \
-                     of it too weakly; run longer, or {instead}"
+                    "not identifiable here: when frames are due predicts too little of whether they meet; run longer, or {instead}"
                 ),
             ),
         };

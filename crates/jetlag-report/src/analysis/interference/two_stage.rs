@@ -33,7 +33,7 @@ const MOST_PIECES: usize = 12;
 const ROUNDS: usize = 2;
 /// Frames per estimated term.
 const FRAMES_A_TERM: usize = 10;
-/// Smallest standard deviation of the instrument (as a share of the first stretch) beyond what the past predicts.
+/// Smallest standard deviation of the instrument (a share) beyond what the past and the places in the cycle predict.
 const LEAST_VARIATION: f64 = 0.02;
 /// Smallest effective number of frames behind an estimate (by their weights): with fewer, a few frames decide.
 const LEAST_WORTH: f64 = 20.0;
@@ -57,7 +57,7 @@ pub(super) enum Unknown {
     Few,
     /// The instrument does not vary beyond what the past predicts, or not independently of other company.
     Same,
-    /// Weak instrument: the overlap in the first stretch predicts too little of the total overlap.
+    /// Weak instrument: when frames are due predicts too little of the overlap.
     Weak,
     /// The interval is too wide to be useful.
     Wide,
