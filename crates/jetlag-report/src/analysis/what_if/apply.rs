@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::change::{Alteration, Change, ChangeError, Pattern, Scaled};
 use super::model::{Between, ENOUGH, Gap, Model, median};
-use crate::analysis::critical::{Member, NO_FRAME, Resource, Via, What, copy_word, last_to_let, text};
+use crate::analysis::critical::{
+    Graph, Member, NO_FRAME, Node, Resource, Via, What, copy_word, last_to_let, text,
+};
 use crate::nearest::nearest;
 use crate::record::Definition;
 use crate::record::activity::Direction;
@@ -93,7 +95,7 @@ fn scale(
         Scaled::H2d | Scaled::D2h | Scaled::Stage(_) => Vec::new(),
     };
     let fits = |name: Option<u32>| name.is_some_and(|name| fitting.binary_search(&name).is_ok());
-    let is_meant = |node: &crate::analysis::critical::Node| {
+    let is_meant = |node: &Node| {
         node.tenant == change.tenant
             && match (work, node.what) {
                 (Scaled::Kernel(_), What::Kernel(name)) => fits(name),
@@ -115,29 +117,53 @@ fn scale(
     if meant.is_empty() {
         return Err(nothing_such(model, change, work, names, members));
     }
+    let launches = launching(graph, |node| node.what.is_device());
     for node in meant {
         let took = &mut model.took[node as usize];
         *took = (*took as f64 * factor).round() as i64;
         if factor == 0.0 && graph.nodes[node as usize].what.is_device() {
-            leave_out(model, node);
+            leave_out(model, node, &launches);
         }
     }
     Ok(())
 }
 
-/// Work that takes no time is not asked for either: its call and what comes before both take none.
-fn leave_out(model: &mut Model<'_>, node: u32) {
+/// Work that takes no time is not asked for either: the host does nothing of what it did since the last work that it asked for, or
+/// waited for.
+fn leave_out(model: &mut Model<'_>, node: u32, launches: &[bool]) {
     let graph = model.graph;
-    for (edge, at) in graph.edges(node).iter().zip(graph.first_edge(node)..) {
-        model.lag[at] = model.lag[at].min(0);
-        if edge.via == Via::Launch && matches!(graph.nodes[edge.pred as usize].what, What::Call(_)) {
-            model.took[edge.pred as usize] = 0;
-            for at in graph.first_edge(edge.pred)..graph.first_edge(edge.pred) + graph.edges(edge.pred).len()
-            {
-                model.lag[at] = model.lag[at].min(0);
-            }
+    let is_call = |node: u32| matches!(graph.nodes[node as usize].what, What::Call(_));
+    at_once(model, node);
+    for launch in graph.edges(node).iter().filter(|edge| edge.via == Via::Launch) {
+        let mut next = Some(launch.pred).filter(|call| is_call(*call));
+        while let Some(call) = next {
+            model.took[call as usize] = 0;
+            at_once(model, call);
+            let before = graph.edges(call).iter().find(|edge| edge.via == Via::Thread);
+            next = before
+                .map(|edge| edge.pred)
+                .filter(|before| is_call(*before) && !launches[*before as usize]);
         }
     }
+}
+
+/// The node begins when what it waits for is over, and no later.
+fn at_once(model: &mut Model<'_>, node: u32) {
+    let first = model.graph.first_edge(node);
+    for lag in &mut model.lag[first..first + model.graph.edges(node).len()] {
+        *lag = (*lag).min(0);
+    }
+}
+
+/// Of each node, whether it is a call that asked for work that is meant.
+fn launching(graph: &Graph, is_meant: impl Fn(&Node) -> bool) -> Vec<bool> {
+    let mut launches = vec![false; graph.nodes.len()];
+    for (_, at) in graph.nodes.iter().zip(0u32..).filter(|(node, _)| is_meant(node)) {
+        for edge in graph.edges(at).iter().filter(|edge| edge.via == Via::Launch) {
+            launches[edge.pred as usize] = true;
+        }
+    }
+    launches
 }
 
 fn nothing_such(
@@ -148,7 +174,7 @@ fn nothing_such(
     members: &[Member],
 ) -> ChangeError {
     let mut times: HashMap<String, i64> = HashMap::new();
-    let own = |node: &&crate::analysis::critical::Node| node.tenant == change.tenant;
+    let own = |node: &&Node| node.tenant == change.tenant;
     for node in model.graph.nodes.iter().filter(own) {
         let name = match (work, node.what) {
             (Scaled::Kernel(_), What::Kernel(name)) => text(names, name),
@@ -188,13 +214,13 @@ fn nothing_such(
 fn without(model: &mut Model<'_>, absent: &[u16], members: &[Member], assumed: &mut Vec<String>) {
     let graph = model.graph;
     let is_absent = |tenant: u16| absent.contains(&tenant);
-    let beside = |node: &crate::analysis::critical::Node| {
+    let beside = |node: &Node| {
         Resource::of(node.what)
             .is_some_and(|resource| graph.busy.of_whom(resource, (node.from, node.to), is_absent) > 0)
     };
     type Same = (u16, What, u64);
     let mut alone: HashMap<Same, Vec<i64>> = HashMap::new();
-    let same = |node: &crate::analysis::critical::Node| (node.tenant, node.what, node.bytes);
+    let same = |node: &Node| (node.tenant, node.what, node.bytes);
     let mut affected: Vec<u32> = Vec::new();
     for (node, at) in graph.nodes.iter().zip(0u32..) {
         if is_absent(node.tenant) {
@@ -268,18 +294,12 @@ fn graph(
     applied: &mut Applied,
 ) -> Result<(), ChangeError> {
     let graph = model.graph;
-    let is_own =
-        |node: &crate::analysis::critical::Node| node.tenant == change.tenant && node.frame != NO_FRAME;
+    let is_own = |node: &Node| node.tenant == change.tenant && node.frame != NO_FRAME;
     // Calls that asked for work which a graph would hold.
-    let mut launches = vec![false; graph.nodes.len()];
-    for (node, at) in graph.nodes.iter().zip(0u32..) {
+    let launches = launching(graph, |node| {
         let goes_in = Resource::of(node.what) == Some(Resource::Compute) && node.what != What::Graph;
-        if is_own(node) && goes_in {
-            for edge in graph.edges(at).iter().filter(|edge| edge.via == Via::Launch) {
-                launches[edge.pred as usize] = true;
-            }
-        }
-    }
+        is_own(node) && goes_in
+    });
     let is_graph_launch = |what: What| match what {
         What::Call(name) => text(names, name).contains("GraphLaunch"),
         _ => false,
@@ -318,9 +338,7 @@ fn graph(
             is_in[call as usize] = true;
             model.took[call as usize] = if nth == 0 { cost } else { 0 };
             if nth > 0 {
-                for at in graph.first_edge(call)..graph.first_edge(call) + graph.edges(call).len() {
-                    model.lag[at] = model.lag[at].min(0);
-                }
+                at_once(model, call);
             }
         }
     }

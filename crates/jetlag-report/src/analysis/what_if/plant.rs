@@ -36,6 +36,8 @@ pub(super) struct Plant {
     pub(super) pre: i64,
     pub(super) post: i64,
     pub(super) launch: i64,
+    /// What a call takes that only asks, before each kernel's launch; 0 where there is none.
+    pub(super) asks: i64,
     pub(super) between: i64,
     pub(super) wake: i64,
     pub(super) ops: Vec<Op>,
@@ -248,6 +250,13 @@ impl Run<'_> {
             let (asked, correlation) = match graph_call {
                 Some(known) if in_graph => known,
                 _ => {
+                    if plant.asks > 0 && matches!(op, Op::Kernel(..)) {
+                        let asked = at + draw(4000 + own, plant.asks);
+                        let thread = MAKER + 10 * tenant as u32;
+                        self.recorded
+                            .call(owner, thread, "cudaStreamIsCapturing", (at, asked));
+                        at = asked + draw(5000 + own, plant.between);
+                    }
                     let call = draw(2000 + own, plant.launch);
                     let correlation =
                         self.recorded

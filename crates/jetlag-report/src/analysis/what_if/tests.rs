@@ -32,6 +32,7 @@ fn camera(period: Option<i64>, depth: usize) -> Plant {
         pre: us(120),
         post: us(80),
         launch: us(7),
+        asks: 0,
         between: us(2),
         wake: us(30),
         ops,
@@ -183,6 +184,27 @@ fn copies_that_are_gone_are_predicted_as_the_plant_has_them() {
     let (worst, least) = errors(alone, without, Device::OneByOne, &lines, 200);
     println!("worst error {worst:.4}, least change {least:.3}");
     assert!(worst < 0.05 && least > 0.05, "{worst} {least}");
+}
+
+/// A program that the host holds up: short kernels, each after a call that only asks, and a tail of them.
+fn held_up_by_its_host(seed: u64) -> Vec<Plant> {
+    let kernels = |name, count| (0..count).map(move |_| Op::Kernel(name, us(4)));
+    let mut plants = alone(seed);
+    plants[0].ops = kernels("body", 12).chain(kernels("tail", 6)).collect();
+    (plants[0].asks, plants[0].period) = (us(9), None);
+    plants
+}
+
+#[test]
+fn kernels_that_are_gone_take_what_the_host_did_for_them_along() {
+    let without = |mut plants: Vec<Plant>| {
+        plants[0].ops.truncate(12);
+        plants
+    };
+    let lines = ["camera: kernel \"tail*\" x0"];
+    let (worst, least) = errors(held_up_by_its_host, without, Device::OneByOne, &lines, 200);
+    println!("worst error {worst:.4}, least change {least:.3}");
+    assert!(worst < 0.05 && least > 0.15, "{worst} {least}");
 }
 
 #[test]
