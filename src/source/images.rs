@@ -10,7 +10,7 @@ mod orientation;
 
 use std::path::Path;
 
-pub use decode::{ImageError, decode_image, decode_image_of};
+pub use decode::{ImageError, decode_image, decode_image_of, image_size};
 
 use super::folder::{FileKind, Folder};
 use super::{Content, ContentKind, Image, SourceError};

@@ -18,9 +18,9 @@ use std::path::Path;
 
 use jetlag_datasets::kitti::{self, Camera};
 
-use super::SourceError;
 use super::calibration::Calibration;
 use super::synthetic::{MAX_TRUNCATED, MIN_HEIGHT, MIN_VISIBLE, Object, Observation};
+use super::{Image, SourceError};
 use crate::files;
 use crate::record::detection::{Box2d, Box3d};
 use crate::whole;
@@ -74,20 +74,13 @@ pub fn write_scene(
         whole::write(&path, bytes, false).map_err(|error| SourceError::Write { path, error })
     };
     let path = file("image_2", "png")?;
-    let mut picture = std::io::Cursor::new(Vec::new());
-    let encoded = image::write_buffer_with_format(
-        &mut picture,
-        &seen.image.rgb,
-        seen.image.width as u32,
-        seen.image.height as u32,
-        image::ExtendedColorType::Rgb8,
-        image::ImageFormat::Png,
-    );
-    if let Err(error) = encoded {
-        let error = std::io::Error::other(error);
-        return Err(SourceError::Write { path, error });
+    match png_of(&seen.image) {
+        Ok(bytes) => write(path, &bytes)?,
+        Err(error) => {
+            let error = std::io::Error::other(error);
+            return Err(SourceError::Write { path, error });
+        }
     }
-    write(path, picture.get_ref())?;
     let points = seen.sweep.points.as_flattened();
     let bytes: Vec<u8> = points.iter().flat_map(|v| v.to_le_bytes()).collect();
     write(file("velodyne", "bin")?, &bytes)?;
@@ -98,6 +91,17 @@ pub fn write_scene(
         labels.push('\n');
     }
     write(file("label_2", "txt")?, labels.as_bytes())
+}
+
+fn png_of(image: &Image) -> Result<Vec<u8>, png::EncodingError> {
+    let mut out = Vec::new();
+    let mut encoder = png::Encoder::new(&mut out, image.width as u32, image.height as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&image.rgb)?;
+    writer.finish()?;
+    Ok(out)
 }
 
 /// One row of a label file, without the line's end.

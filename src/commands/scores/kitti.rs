@@ -153,9 +153,11 @@ impl Folder {
 
 /// Width and height of the image of this name in a folder, whichever its ending.
 pub(super) fn image_size(folder: &Path, name: &str) -> Option<(u32, u32)> {
-    ["png", "jpg"]
-        .iter()
-        .find_map(|ending| image::image_dimensions(folder.join(name).with_extension(ending)).ok())
+    ["png", "jpg"].iter().find_map(|ending| {
+        let bytes = std::fs::read(folder.join(name).with_extension(ending)).ok()?;
+        let [width, height] = images::image_size(&bytes).ok()?;
+        Some((width as u32, height as u32))
+    })
 }
 
 /// Where a sweep has no image beside it: what most of KITTI's have.

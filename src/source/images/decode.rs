@@ -11,7 +11,6 @@
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use image::{ColorType, DynamicImage, ImageBuffer, ImageDecoder, ImageFormat, ImageReader, Pixel};
 use libjpeg_turbo_rs::{ColorSpace, Decoder, JpegError, PixelFormat};
 
 use super::orientation::{orientation, turn};
@@ -25,6 +24,8 @@ const PIXELS_PER_BYTE: u64 = 64 * 8;
 
 /// How a JPEG file begins: start of image, and the first byte of the marker that follows.
 const JPEG_START: [u8; 3] = [0xFF, 0xD8, 0xFF];
+/// How a PNG file begins.
+const PNG_START: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 /// How a JPEG file ends: the end-of-image marker.
 const JPEG_END: [u8; 2] = [0xFF, 0xD9];
 
@@ -181,48 +182,61 @@ fn cut_short(bytes: &[u8]) -> ImageError {
     ImageError::CutShort { bytes: bytes.len() }
 }
 
-/// Decodes a PNG into `rgb`; returns width and height as stored, and the orientation.
-fn decode_png(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([usize; 2], u8), ImageError> {
-    let reader = ImageReader::new(Cursor::new(bytes))
-        .with_guessed_format()
-        .map_err(ImageError::damaged)?;
-    if reader.format() != Some(ImageFormat::Png) {
+/// A PNG's header is read; palettes, few bits and 16 of them will become 8 bits a channel: of 16 the upper 8, as in OpenCV.
+fn png_reader(bytes: &[u8]) -> Result<png::Reader<Cursor<&[u8]>>, ImageError> {
+    if !bytes.starts_with(&PNG_START) {
         return Err(ImageError::Other);
     }
-    let mut decoder = reader.into_decoder().map_err(ImageError::damaged)?;
-    let exif = decoder.exif_metadata().map_err(ImageError::damaged)?;
-    let (width, height) = decoder.dimensions();
-    sane([width, height].map(u64::from), most_pixels)?;
-    if decoder.color_type() == ColorType::Rgb8 {
-        rgb.resize(width as usize * height as usize * 3, 0);
-        decoder.read_image(rgb).map_err(ImageError::damaged)?;
-    } else {
-        let other = DynamicImage::from_decoder(decoder).map_err(ImageError::damaged)?;
-        rgb.clear();
-        rgb.extend_from_slice(upper_bits(other).to_rgb8().as_raw());
-    }
-    let orientation = exif.map_or(1, |exif| orientation(&exif));
-    Ok(([width as usize, height as usize], orientation))
+    let mut decoder = png::Decoder::new(Cursor::new(bytes));
+    decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);
+    decoder.read_info().map_err(ImageError::damaged)
 }
 
-/// Of 16 bits the upper 8, which conversions of the crate would round to; any other image as it is.
-fn upper_bits(image: DynamicImage) -> DynamicImage {
-    fn cut<P, Q>(image: &ImageBuffer<P, Vec<u16>>) -> Option<ImageBuffer<Q, Vec<u8>>>
-    where
-        P: Pixel<Subpixel = u16>,
-        Q: Pixel<Subpixel = u8>,
-    {
-        let levels = image.as_raw().iter().map(|level| (level >> 8) as u8).collect();
-        ImageBuffer::from_raw(image.width(), image.height(), levels)
+/// Decodes a PNG into `rgb`; returns width and height as stored, and the orientation.
+fn decode_png(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([usize; 2], u8), ImageError> {
+    let mut reader = png_reader(bytes)?;
+    let info = reader.info();
+    let size = [info.width, info.height];
+    sane(size.map(u64::from), most_pixels)?;
+    let size = size.map(|side| side as usize);
+    let pixels = size[0] * size[1];
+    let orientation = info.exif_metadata.as_deref().map_or(1, orientation);
+    rgb.resize(pixels * 3, 0);
+    let (colour, _) = reader.output_color_type();
+    if colour == png::ColorType::Rgb {
+        reader.next_frame(rgb).map_err(ImageError::damaged)?;
+        return Ok((size, orientation));
     }
-    let cut = match &image {
-        DynamicImage::ImageLuma16(image) => cut(image).map(DynamicImage::ImageLuma8),
-        DynamicImage::ImageLumaA16(image) => cut(image).map(DynamicImage::ImageLumaA8),
-        DynamicImage::ImageRgb16(image) => cut(image).map(DynamicImage::ImageRgb8),
-        DynamicImage::ImageRgba16(image) => cut(image).map(DynamicImage::ImageRgba8),
-        _ => None,
-    };
-    cut.unwrap_or(image)
+    let mut other = vec![0; pixels * colour.samples()];
+    reader.next_frame(&mut other).map_err(ImageError::damaged)?;
+    let to = rgb.as_chunks_mut::<3>().0;
+    // Transparency is dropped, grey becomes three equal channels.
+    match colour {
+        png::ColorType::Rgba => {
+            let from = other.as_chunks::<4>().0;
+            to.iter_mut()
+                .zip(from)
+                .for_each(|(to, [r, g, b, _])| *to = [*r, *g, *b]);
+        }
+        _ => {
+            let grey = other.iter().step_by(colour.samples());
+            to.iter_mut().zip(grey).for_each(|(to, grey)| *to = [*grey; 3]);
+        }
+    }
+    Ok((size, orientation))
+}
+
+/// Width and height that an image file's header states, before its orientation is applied.
+///
+/// # Errors
+/// The bytes are no JPEG and no PNG, or the header is damaged.
+pub fn image_size(bytes: &[u8]) -> Result<[usize; 2], ImageError> {
+    if bytes.starts_with(&JPEG_START) {
+        let decoder = Decoder::new(bytes).map_err(ImageError::damaged)?;
+        return Ok([decoder.header().width(), decoder.header().height()]);
+    }
+    let reader = png_reader(bytes)?;
+    Ok([reader.info().width, reader.info().height].map(|side| side as usize))
 }
 
 /// Whether a JPEG's pixels are coded arithmetically, for which a bit may stand for many blocks.
