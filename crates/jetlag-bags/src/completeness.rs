@@ -85,7 +85,7 @@ pub enum Loss {
         messages: u64,
     },
     /// A database whose parts do not fit together.
-    #[error("{} is damaged ({problem}): {messages} messages are found, and others are missing", path.display())]
+    #[error("{} is damaged ({problem}): {messages} messages are found, and others may be missing or damaged", path.display())]
     Unsound {
         /// The database.
         path: PathBuf,

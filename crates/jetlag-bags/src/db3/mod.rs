@@ -132,7 +132,10 @@ fn check(database: &Database, connection: &Connection, limits: &Limits, contents
         .and_then(|()| connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0)));
     let problem = match found {
         Ok(said) if said == "ok" => return,
-        Ok(said) => said.replace('\n', " "),
+        Ok(said) => said
+            .trim_start_matches("*** in database main ***")
+            .trim()
+            .replace('\n', " "),
         Err(error) => error.to_string(),
     };
     contents.losses.push(Loss::Unsound {
