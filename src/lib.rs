@@ -42,6 +42,7 @@ mod free_memory;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod npy;
+pub mod room;
 pub mod scenario;
 pub mod show;
 pub mod source;

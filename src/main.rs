@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 use jetlag::cli::{Cli, spelled_out, way};
-use jetlag::commands;
 use jetlag::shown::{is_obeyed, shown};
+use jetlag::{commands, room};
 
 #[cfg_attr(
     feature = "gpu",
@@ -19,6 +19,19 @@ fn main() -> ExitCode {
     unsafe {
         jetlag::gpu::ask_for_all_queues();
     }
+    match room::on_enough_stack(program) {
+        Ok(code) => code,
+        Err(error) => {
+            let _ = writeln!(
+                std::io::stderr(),
+                "error: the stack is too small (ulimit -s), and there is no memory for another: {error}; raise the limit"
+            );
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn program() -> ExitCode {
     let cli = match Cli::try_parse_from(spelled_out(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {

@@ -16,10 +16,14 @@ use crate::gpu::scene;
 
 mod campaign;
 mod damage;
+mod damaged_inputs;
 mod faults;
 mod fuzz;
 mod inputs;
 mod kill;
 mod kill_deploy;
+#[cfg(feature = "trace")]
+mod kill_trace;
 mod promises;
 mod soak;
+mod tenants;

@@ -18,7 +18,7 @@ use nvidia_doubles::{nvtx, program};
 use crate::common::output::{jetlag, stderr};
 
 /// The library, which cargo builds for this program as well.
-fn library() -> PathBuf {
+pub(crate) fn library() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let library = program.parent().unwrap().join("libjetlag_inject.so");
     assert!(library.is_file(), "{}", library.display());
@@ -26,7 +26,7 @@ fn library() -> PathBuf {
 }
 
 /// The program; none where it cannot be compiled.
-fn app() -> Option<PathBuf> {
+pub(crate) fn app() -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/trace/app.cpp");
     program(&source, &[nvtx::headers()?])
 }

@@ -37,8 +37,12 @@ pub struct TraceArgs {
     /// [default: 0; 1 with -np, -ng or -go].
     #[arg(short, long, value_name = "N")]
     pub warmup_batches: Option<u64>,
+    /// Trace nothing: make the run files of traces that were killed, of what their processes wrote until then. Each trace does so before
+    /// it starts its command.
+    #[arg(long, exclusive = true)]
+    pub recover: bool,
     /// The command and its arguments.
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "recover", value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 

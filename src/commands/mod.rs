@@ -92,6 +92,7 @@ use std::sync::Arc;
 use signal_hook::consts::SIGXFSZ;
 
 use crate::cli::{Cli, Colours, Command, DataCommand};
+use crate::room;
 use crate::shown::shown;
 pub use outcome::{Outcome, WrongUse};
 use output::say;
@@ -125,6 +126,15 @@ pub fn run(cli: Cli) -> u8 {
     // A file that has grown too long is then told as such (EFBIG): nobody has to be ended for it. If that cannot be had, the
     // signal ends the program as it always did.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+    if let Some((given, enough)) = room::few_addresses() {
+        say(&format!(
+            "warning: this process may address {} MiB (ulimit -v), and networks take up to {} MiB and more: what finds no memory ends it in \
+             the middle; raise the limit",
+            given.0 >> 20,
+            enough.0 >> 20
+        ));
+    }
+    let passes_on = matches!(&cli.command, Command::Run(args) if args.options.failure.is_some());
     let outcome = match cli.command {
         Command::Run(args) => run::run(run::Origin::File(args.scenario, args.shapes), args.options),
         Command::Demo(options) => run::run(run::Origin::Demo, options),
@@ -163,7 +173,7 @@ pub fn run(cli: Cli) -> u8 {
         Command::Clocks(command) => clocks::run(&command),
         Command::Completions { shell } => words::completions(shell),
         Command::Monitor(args) => monitor::run(&args),
-        Command::WithParent(args) => with_parent::run(&args),
+        Command::WithParent(args) => return with_parent::run(&args),
         Command::TenantProcess(args) => tenant_process::run(&args),
         Command::TracedPhases(args) => traced_process::run(&args),
         Command::SelftestProbe { what } => selftest::probe(&what),
@@ -177,7 +187,8 @@ pub fn run(cli: Cli) -> u8 {
         Ok(outcome) => outcome as u8,
         Err(error) => {
             say(&format!("error: {error:#}"));
-            Outcome::of_error(&error) as u8
+            let refused = failures::Refusal::of(&error).filter(|_| passes_on);
+            refused.map_or(Outcome::of_error(&error) as u8, failures::Refusal::code)
         }
     }
 }

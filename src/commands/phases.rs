@@ -8,7 +8,7 @@
 mod turns;
 
 use crate::record::{Phase, PhaseSpec, SweptRate};
-use crate::scenario::{Arrival, Matrix, Scenario, Sharing, Trace, TracedPhases};
+use crate::scenario::{Arrival, Scenario, Sharing, Trace, TracedPhases};
 use crate::tenant::PhasePlan;
 use crate::units::{Nanos, Stamp};
 use turns::{GAP, Rounds};
@@ -95,7 +95,14 @@ pub(super) fn phases(scenario: &Scenario) -> Vec<RunPhase> {
     };
     let everyone = scenario.tenants.len();
     match &scenario.matrix {
-        Some(matrix) => planned.turns(&matrix.sharing, &planned.pairs(matrix)),
+        Some(matrix) => {
+            let pairs = matrix
+                .pairs(&scenario.tenants)
+                .into_iter()
+                .map(Vec::from)
+                .collect::<Vec<_>>();
+            planned.turns(&matrix.sharing, &pairs);
+        }
         // Of a single tenant, together is alone.
         None if scenario.baseline.alone && everyone > 1 => planned.turns(&[own], &[]),
         None => {}
@@ -263,24 +270,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Every two tenants, except two inputs of one detector, and two stressors: what they do to each other is no detector's affair.
-    fn pairs(&self, matrix: &Matrix) -> Vec<Vec<usize>> {
-        let tenants = &self.scenario.tenants;
-        let group = |tenant: usize| {
-            let name = &tenants[tenant].name;
-            matrix.inputs.iter().position(|group| group.contains(name))
-        };
-        let count = tenants.len();
-        let every = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
-        every
-            .filter(|&(a, b)| group(a).is_none() || group(a) != group(b))
-            .filter(|&(a, b)| tenants[a].stress().is_none() || tenants[b].stress().is_none())
-            .map(|(a, b)| vec![a, b])
-            .collect()
-    }
-
     fn number(&mut self) -> Phase {
-        self.next += 1;
+        // The scenario of a run file may be anybody's.
+        self.next = self.next.saturating_add(1);
         Phase::Other(self.next)
     }
 
@@ -320,7 +312,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::scenario::{ResolveEnv, from_str};
+    use crate::scenario::{Matrix, ResolveEnv, from_str};
 
     fn scenario(tenants: &[&str], fields: &str) -> Scenario {
         let tenants: Vec<String> = tenants

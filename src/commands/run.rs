@@ -35,7 +35,7 @@ use crate::record::{
     Event, Manifest, POWER_MODE_CLOCKS_FACT, POWER_MODE_FACT, PROCESSES_FACT, Subject, TenantManifest,
 };
 use crate::scenario::{
-    self, BackendChoice, ClockKind, Clocks, LatencyModel, Matrix, Scenario, Shapes, Sharing,
+    self, BackendChoice, ClockKind, Clocks, FEWER, LatencyModel, Matrix, Scenario, Shapes, Sharing,
 };
 use crate::shell;
 use crate::telemetry::clocks;
@@ -358,7 +358,10 @@ fn ask_for_matrix(scenario: &mut Scenario) -> anyhow::Result<()> {
         .into());
     }
     let own = scenario.sharing;
-    scenario.matrix.get_or_insert_with(|| Matrix::of(vec![own]));
+    let matrix = scenario.matrix.get_or_insert_with(|| Matrix::of(vec![own]));
+    if let Some(why) = matrix.too_large(&scenario.tenants) {
+        return Err(WrongUse(format!("--matrix runs every pair of tenants: {why}; {FEWER}")).into());
+    }
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::failures;
+use super::failures::{self, Refusal};
 use super::outcome::{Outcome, WrongUse};
 use crate::record::Failure;
 use crate::scenario::{Scenario, Shapes};
@@ -68,6 +68,8 @@ pub(super) enum Ended {
         said: String,
         /// The same for programs, where it could be told.
         failures: Vec<Failure>,
+        /// What the disk refused, if that is why.
+        refused: Option<Refusal>,
     },
 }
 
@@ -149,15 +151,17 @@ pub(super) fn run(job: &Job<'_>, stop: &AtomicBool) -> anyhow::Result<Ended> {
                     status,
                     said,
                     failures,
+                    refused: None,
                 },
                 false => Ended::Ran { code, summary, said },
             })
         }
         None if stopped => Ok(Ended::Interrupted),
-        _ => Ok(Ended::Failed {
+        code => Ok(Ended::Failed {
             status,
             said,
             failures,
+            refused: code.and_then(Refusal::of_code),
         }),
     }
 }
@@ -222,6 +226,11 @@ fn read(file: &mut File, most: u64) -> anyhow::Result<Vec<u8>> {
     file.rewind()?;
     file.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// The error of what a process of jetlag said, which comes last.
+pub(super) fn error_of(said: &str) -> &str {
+    without_prefix(said.trim().lines().last().unwrap_or_default())
 }
 
 /// What a process of jetlag said, as an error here has it.

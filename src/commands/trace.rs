@@ -8,7 +8,7 @@
 //! The command's processes load a library of ours (`injection`), which writes what they do into a folder (`folder`, `spools`); when the
 //! command has ended (`start`), a run file is made of it (`record`). Standard input and output are the command's, signals are passed on to it,
 //! and the exit code is its own; 125 where jetlag itself fails, 126 and 127 where the command cannot be started or found, as `env`
-//! has them. `-np` and `-ng` start copies over processes and GPUs (`launch`).
+//! has them. A command ends with its jetlag, be it killed; what was written until then is recovered by the next (`recover`). `-np` and `-ng` start copies over processes and GPUs (`launch`).
 
 mod child;
 mod folder;
@@ -18,6 +18,7 @@ mod noticed;
 mod owners;
 mod ranges;
 mod record;
+mod recover;
 mod spools;
 mod start;
 mod system;
@@ -53,6 +54,10 @@ pub fn run(args: &TraceArgs) -> u8 {
 }
 
 fn trace(args: &TraceArgs) -> anyhow::Result<u8> {
+    let failed = recover::recover(&std::env::temp_dir());
+    if args.recover {
+        return Ok(if failed > 0 { FAILED } else { 0 });
+    }
     injection::is_free()?;
     let library = find_library().map_err(|absent| match absent {
         Absent::Named(_) => anyhow::Error::from(WrongUse(absent.to_string())),
@@ -66,7 +71,7 @@ fn trace(args: &TraceArgs) -> anyhow::Result<u8> {
         Some(path) => AtOnce::asked(path, "--out", args.force)?,
         None => AtOnce::named(&program)?,
     };
-    let start = Start::new(file, &library, args)?;
+    let start = Start::new(file, &library, args, &program)?;
     let (ended, asked) = follow(std::slice::from_ref(&start), args, program)?;
     start.record(&asked)?;
     Ok(code(&ended))

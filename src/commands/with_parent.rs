@@ -11,7 +11,11 @@ use anyhow::{Context, bail};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use super::outcome::Outcome;
+use super::output::say;
 use crate::cli::WithParentArgs;
+
+/// The exit code that shells give for a program that cannot be executed.
+const NOT_STARTED: u8 = 126;
 
 /// Asks the kernel to kill this process when the thread that started it ends; whether the parent is still there.
 pub(super) fn tie(parent: u32) -> anyhow::Result<bool> {
@@ -20,10 +24,21 @@ pub(super) fn tie(parent: u32) -> anyhow::Result<bool> {
     Ok(getppid().map(|pid| pid.as_raw_nonzero().get().unsigned_abs()) == Some(parent))
 }
 
-/// Asks the kernel, and becomes the program; returns only if that fails.
-pub fn run(args: &WithParentArgs) -> anyhow::Result<Outcome> {
+/// Asks the kernel, and becomes the program; returns only if that fails, which is told as such. The exit code is then that of shells.
+pub fn run(args: &WithParentArgs) -> u8 {
+    match become_it(args) {
+        Ok(()) => Outcome::Done as u8,
+        Err(error) => {
+            say(&format!("error: {error:#}"));
+            NOT_STARTED
+        }
+    }
+}
+
+/// Returns where the parent is gone, so that there is nobody to become it for.
+fn become_it(args: &WithParentArgs) -> anyhow::Result<()> {
     if !tie(args.parent)? {
-        return Ok(Outcome::Done);
+        return Ok(());
     }
     let [program, rest @ ..] = args.program.as_slice() else {
         bail!("no program was given");

@@ -34,6 +34,7 @@ pub use choices::{graphs, sharings, transfers};
 pub use environment::{CheckExpectation, ResolveEnv};
 pub use resolve::{from_str, is_name, load};
 pub use ron::ron;
+pub(crate) use steps::FEWER;
 
 /// A scenario is a page or two.
 const FORMAT: Format = Format {

@@ -23,6 +23,9 @@ pub(super) struct DutyCycleFile {
     closed: Read<bool>,
 }
 
+/// What to do about a matrix of too many turns.
+pub(crate) const FEWER: &str = "leave tenants or ways of sharing out, or make several scenarios";
+
 /// More steps than anybody waits for.
 const MOST_STEPS: usize = 100;
 
@@ -103,10 +106,14 @@ pub(super) fn matrix(
         seen.push(spot);
     }
     let names = |group: &Spot<Vec<Spot<String>>>| group.value.iter().map(|name| name.value.clone()).collect();
-    Some(Matrix {
+    let matrix = Matrix {
         sharing: ways,
         inputs: groups.iter().map(names).collect(),
-    })
+    };
+    if let Some(why) = matrix.too_large(tenants) {
+        contradiction(r, place, "matrix", &why, FEWER);
+    }
+    Some(matrix)
 }
 
 /// The duty cycle as meant.

@@ -424,6 +424,65 @@ fn tenants_are_as_many_as_a_run_has_memory_for() {
     assert!(code == Some(0), "{code:?}: {}", stderr(&output));
 }
 
+#[test]
+fn a_small_stack_is_enough_and_few_addresses_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = tenants(folder.path(), 2);
+    let within = |limit: &str| {
+        Command::new("sh")
+            .args(["-c", &format!("ulimit {limit}; exec \"$@\""), "sh"])
+            .arg(env!("CARGO_BIN_EXE_jetlag"))
+            .args(["run", &path, "--quiet"])
+            .current_dir(folder.path())
+            .output()
+            .unwrap()
+    };
+    for kib in [64, 128, 256, 512] {
+        let output = within(&format!("-s {kib}"));
+        assert_eq!(
+            (output.status.code(), stderr(&output).contains("error")),
+            (Some(0), false),
+            "{kib}: {}",
+            stderr(&output)
+        );
+    }
+    let few = within(&format!("-v {}", 400 << 10));
+    assert!(
+        stderr(&few).contains("may address 400 MiB (ulimit -v)"),
+        "{}",
+        stderr(&few)
+    );
+}
+
+#[test]
+fn a_matrix_of_more_turns_than_a_run_has_is_refused_before_anything_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |count: usize, fields: &str| {
+        let tenants: String = (0..count)
+            .map(|n| {
+                format!("Tenant(name: \"t{n}\", backend: Sim(Fixed(\"1ms\")), arrival: Periodic(hz: 10)),")
+            })
+            .collect();
+        let text =
+            format!("Scenario(name: \"m\", duration: \"1s\", clock: Virtual, {fields} tenants: [{tenants}])");
+        scenario(folder.path(), &text)
+    };
+    let many = "matrix: (sharing: [Streams, SingleStream, Priority]),";
+    for (count, fields, options, turns) in [
+        (256, many, &["--dry-run"][..], "197382 turns"),
+        (256, "", &["--dry-run", "--matrix"], "65794 turns"),
+    ] {
+        let path = with(count, fields);
+        let arguments = [&["run", &path], options].concat();
+        let said = [turns, "60000 at most", "leave tenants or ways of sharing out"];
+        assert_refused(&run_within(4, &arguments, folder.path()), 2, &said);
+    }
+    // As many as fit are planned.
+    let path = with(244, "");
+    let output = run_within(4, &["run", &path, "--dry-run", "--matrix"], folder.path());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
 /// A run file, cut off before its end, with a record of its own there.
 fn with_record(folder: &Path, record: &[u8]) -> String {
     if !folder.join("whole.mcap").exists() {

@@ -23,8 +23,15 @@ struct Seen {
     fetched: u64,
 }
 
+#[test]
+fn deployments() {
+    if let Some(line) = campaign() {
+        println!("{line}");
+    }
+}
+
 /// Kills deployments again and again; answers a line of the table.
-pub(super) fn campaign() -> Option<String> {
+fn campaign() -> Option<String> {
     let board = TestBoard::start()?;
     let scenario = board.path("s.ron");
     // Ended by its frames, it is a good run on any machine.

@@ -69,6 +69,66 @@ fn kills_at_random_moments_leave_the_table_of_an_undisturbed_sweep() {
 }
 
 #[test]
+fn a_search_for_a_knee_that_is_killed_finds_the_same_knee() {
+    let folder = folder("");
+    let search = |name: &str| {
+        let words = "sweep base.ron --knee";
+        let mut words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let rest = [
+            "tenants.camera.arrival.hz in 5..200",
+            "--while",
+            "camera.response.p99 < 33ms",
+            "-o",
+            name,
+        ];
+        words.extend(rest.map(str::to_owned));
+        words.extend(["--quiet", "--format", "json"].map(str::to_owned));
+        words
+    };
+    let run_of = |name: &str| {
+        let words = search(name);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let output = run(&words, folder.path());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let mut knee: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        // Whose folder it is.
+        knee.as_object_mut()
+            .unwrap()
+            .retain(|_, value| !value.to_string().contains(name));
+        knee
+    };
+    let whole = run_of("whole");
+    let (mut killed, mut moment, mut finished) = (0, 0x9e37_79b9_7f4a_7c15_u64, 0);
+    while killed < kills() {
+        let name = format!("killed-{finished}");
+        loop {
+            let words = search(&name);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let mut sweep = jetlag(&words, folder.path())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            moment ^= moment << 13;
+            moment ^= moment >> 7;
+            moment ^= moment << 17;
+            std::thread::sleep(Duration::from_millis(20 + moment % 400));
+            let _ = sweep.kill();
+            if sweep.wait().unwrap().success() {
+                break;
+            }
+            killed += 1;
+            if killed >= kills() {
+                break;
+            }
+        }
+        assert_eq!(run_of(&name), whole, "after {killed} kills");
+        finished += 1;
+    }
+    println!("{killed} kills in {finished} searches for a knee: each found that of the undisturbed one");
+}
+
+#[test]
 fn half_a_line_is_cut_off_and_its_run_is_made_again() {
     let folder = folder(&sweep(3));
     done(&["sweep", "s.ron", "-o", "s", "--quiet"], folder.path());

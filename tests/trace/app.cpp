@@ -296,6 +296,15 @@ int perform(std::vector<std::string> const& orders)
             settle(gpu);
         else if (order == "rest")
             rest();
+        else if (order == "paced")
+            // A batch every 5 ms, until somebody ends it.
+            for (;;)
+            {
+                nvtxRangePushA("batch");
+                usleep(2'000);
+                nvtxRangePop();
+                usleep(3'000);
+            }
         else if (order == "fork")
         {
             // The child has ranges, too, and ends as programs do.
@@ -304,6 +313,17 @@ int perform(std::vector<std::string> const& orders)
             {
                 batches(100);
                 std::exit(0);
+            }
+            waitpid(child, nullptr, 0);
+        }
+        else if (order == "fork_exit")
+        {
+            // The same, and leaves as Python's multiprocessing does.
+            pid_t const child = fork();
+            if (child == 0)
+            {
+                batches(100);
+                _exit(0);
             }
             waitpid(child, nullptr, 0);
         }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::{Run, app, trace, traced};
@@ -37,14 +37,23 @@ fn a_program_that_ends_at_once_is_whole() {
 }
 
 #[test]
-fn the_child_of_a_fork_writes_nothing_into_its_parents_file() {
-    let Some((output, found)) = traced("batches 4 fork batches 4") else {
-        return;
-    };
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert_eq!(found.tenants(), ["app"]);
-    assert_eq!(found.frames.len(), 6);
-    assert!(found.codes().is_empty(), "{:?}", found.findings);
+fn the_child_of_a_fork_writes_nothing_into_its_parents_file_and_is_told() {
+    for end in ["fork", "fork_exit"] {
+        let Some((output, found)) = traced(&format!("batches 4 {end} batches 4")) else {
+            return;
+        };
+        assert!(output.status.success(), "{end}: {}", stderr(&output));
+        assert_eq!(found.tenants(), ["app"], "{end}");
+        assert_eq!(found.frames.len(), 6, "{end}");
+        assert_eq!(found.codes(), ["lost-ranges"], "{end}");
+        let said = &found.findings[0].message;
+        // A batch has a range within it.
+        let ranges: u64 = said.split(' ').next().unwrap().parse().unwrap();
+        assert!(
+            ranges >= 100 && said.contains("of children of a fork"),
+            "{end}: {said}"
+        );
+    }
 }
 
 #[test]
@@ -113,56 +122,153 @@ fn a_process_that_outlives_the_command_is_told() {
     );
 }
 
+/// Folders for what is traced whose owner is written down.
+fn folders(temporary: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(temporary).unwrap();
+    let mut all: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    all.retain(|path| path.join("owner").metadata().is_ok_and(|owner| owner.len() > 0));
+    all
+}
+
+/// Kills `jetlag trace` while the program waits, and waits for the end of that.
+fn kill_one(folder: &Path, temporary: &Path, app: &Path) {
+    let words = ["batches", "21", "settle", "wait"].map(std::ffi::OsStr::new);
+    let command = [&[app.as_os_str()], &words[..]].concat();
+    let mut child = trace(folder, &["--force"], &command)
+        .env("TMPDIR", temporary)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert_eq!(line, "waiting\n");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The program holds the pipe's other end: it ends with who traced it.
+    line.clear();
+    assert_eq!(
+        said.read_line(&mut line).unwrap(),
+        0,
+        "the program ends with its tracer"
+    );
+}
+
 #[test]
-fn a_trace_that_is_killed_leaves_no_file_and_the_next_one_removes_its_folder() {
+fn a_trace_that_is_killed_takes_its_command_with_it_and_is_recovered() {
+    let Some(app) = app() else { return };
     let folder = tempfile::tempdir().unwrap();
     let temporary = folder.path().join("temporary");
     std::fs::create_dir(&temporary).unwrap();
-    let spools = || -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(&temporary).unwrap();
-        let mut all: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-        all.retain(|path| path.join("owner").metadata().is_ok_and(|owner| owner.len() > 0));
-        all
-    };
-    let start = |name: &str| {
-        let before = spools().len();
-        let mut jetlag = jetlag(&["trace", "-o", name, "--", "cat"], folder.path());
-        jetlag
+    // By the one that is asked to, and by the next trace; a run that came there meanwhile stays.
+    for (place, recovered) in [("--recover", "app.mcap"), ("next", "app-2.mcap")] {
+        kill_one(folder.path(), &temporary, &app);
+        assert_eq!(folders(&temporary).len(), 1, "{place}");
+        assert!(
+            !folder.path().join(recovered).exists(),
+            "no run file before it is whole"
+        );
+        let mut next = match place {
+            "next" => jetlag(&["trace", "-o", "next.mcap", "--", "true"], folder.path()),
+            _ => jetlag(&["trace", "--recover"], folder.path()),
+        };
+        let next = next
             .env("JETLAG_INJECTION", super::library())
             .env("TMPDIR", &temporary)
-            .env_remove("CUDA_INJECTION64_PATH")
-            .env_remove("NVTX_INJECTION64_PATH");
-        // The command ends with its input, whatever became of who started it.
-        let child = jetlag
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
+            .output()
             .unwrap();
-        while spools().len() == before {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        child
-    };
-    let mut alive = start("alive.mcap");
-    let of_alive = spools();
-    let mut killed = start("killed.mcap");
-    let input = killed.stdin.take();
-    killed.kill().unwrap();
-    killed.wait().unwrap();
-    assert_eq!(spools().len(), 2);
-    let left: Vec<_> = (std::fs::read_dir(folder.path()).unwrap())
-        .map(|entry| entry.unwrap().file_name())
-        .collect();
-    assert_eq!(left, ["temporary"], "no run file before it is whole");
-    let next = trace(folder.path(), &[], &["true".as_ref()])
+        assert!(next.status.success(), "{}", stderr(&next));
+        let said = stderr(&next);
+        assert!(
+            said.contains("recovered a trace of app that was killed") && said.contains(recovered),
+            "{said}"
+        );
+        let found = Run::read(&folder.path().join(recovered));
+        assert_eq!(
+            (found.tenants(), found.frames.len()),
+            (vec!["app"], 20),
+            "{place}"
+        );
+        assert!(
+            found
+                .findings
+                .iter()
+                .any(|finding| finding.message.contains("jetlag trace was killed"))
+        );
+        let command_line = &found.manifest.as_ref().unwrap().command_line;
+        assert!(
+            command_line.iter().any(|word| word == "settle"),
+            "{command_line:?}"
+        );
+        assert_eq!(folders(&temporary).len(), 0, "{place}");
+    }
+    let nothing = jetlag(&["trace", "--recover"], folder.path())
         .env("TMPDIR", &temporary)
         .output()
         .unwrap();
-    assert!(next.status.success(), "{}", stderr(&next));
-    assert_eq!(spools(), of_alive, "what is in use stays");
-    drop((input, alive.stdin.take()));
+    assert!(
+        nothing.status.success() && stderr(&nothing).is_empty(),
+        "{}",
+        stderr(&nothing)
+    );
+}
+
+#[test]
+fn what_a_killed_trace_left_stays_until_its_run_file_can_be_written() {
+    let Some(app) = app() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [temporary, place] = ["temporary", "place"].map(|name| folder.path().join(name));
+    std::fs::create_dir(&temporary).unwrap();
+    std::fs::create_dir(&place).unwrap();
+    kill_one(&place, &temporary, &app);
+    // In the place of the run file's folder there is a file now.
+    std::fs::rename(&place, folder.path().join("elsewhere")).unwrap();
+    std::fs::write(&place, "").unwrap();
+    let recover = || {
+        jetlag(&["trace", "--recover"], folder.path())
+            .env("TMPDIR", &temporary)
+            .output()
+            .unwrap()
+    };
+    let failed = recover();
+    assert_eq!(failed.status.code(), Some(125), "{}", stderr(&failed));
+    assert!(stderr(&failed).contains("tries again"), "{}", stderr(&failed));
+    assert_eq!(folders(&temporary).len(), 1);
+    std::fs::remove_file(&place).unwrap();
+    assert!(recover().status.success());
+    assert_eq!(Run::read(&place.join("app.mcap")).frames.len(), 20);
+    assert_eq!(folders(&temporary).len(), 0);
+}
+
+#[test]
+fn a_trace_that_is_alive_is_recovered_by_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let temporary = folder.path().join("temporary");
+    std::fs::create_dir(&temporary).unwrap();
+    // Ends with its input.
+    let mut alive = trace(folder.path(), &[], &["cat".as_ref()])
+        .env("TMPDIR", &temporary)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    while folders(&temporary).is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let of_alive = folders(&temporary);
+    let next = jetlag(&["trace", "--recover"], folder.path())
+        .env("TMPDIR", &temporary)
+        .output()
+        .unwrap();
+    assert!(
+        next.status.success() && stderr(&next).is_empty(),
+        "{}",
+        stderr(&next)
+    );
+    assert_eq!(folders(&temporary), of_alive, "what is in use stays");
+    drop(alive.stdin.take());
     assert!(alive.wait().unwrap().success());
-    assert!(folder.path().join("alive.mcap").is_file());
+    assert!(folder.path().join("app.mcap").is_file());
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
 }
 
@@ -230,9 +336,48 @@ fn a_full_disk_leaves_what_was_written_and_the_program_runs_on() {
     assert_eq!(output.status.code(), Some(8), "{}", stderr(&output));
     let found = Run::read(&folder.path().join("app.mcap"));
     assert!(found.frames.len() < 3000, "{}", found.frames.len());
-    assert!(
-        found.codes().contains(&"trace-incomplete") || found.codes().contains(&"not-traced"),
+    assert_eq!(
+        found.codes(),
+        ["trace-incomplete", "lost-ranges"],
         "{:?}",
-        found.codes()
+        found.findings
+    );
+    assert!(
+        found.findings[0].message.contains("was full"),
+        "{:?}",
+        found.findings
+    );
+    // Every range is in the file or counted: 3 198 batches and the parts of each.
+    let said = &found.findings[1].message;
+    let missing: usize = said.split(' ').next().unwrap().parse().unwrap();
+    let Some((_, whole)) = traced("batches 200 rest batches 3000 rest exit 8") else {
+        return;
+    };
+    assert!(whole.codes().is_empty(), "{:?}", whole.findings);
+    assert_eq!(found.ranges.len() + missing, whole.ranges.len(), "{said}");
+}
+
+#[test]
+fn processes_that_could_not_write_a_word_are_counted() {
+    let Some(app) = app() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let words = format!(
+        "ulimit -f 0; trap '' XFSZ; exec {} batches 20 exit 8",
+        app.display()
+    );
+    let command = ["sh".as_ref(), "-c".as_ref(), words.as_ref()];
+    let output = trace(folder.path(), &[], &command).output().unwrap();
+    assert_eq!(output.status.code(), Some(8), "{}", stderr(&output));
+    let found = Run::read(&folder.path().join("app.mcap"));
+    assert_eq!(
+        found.codes(),
+        ["not-traced", "trace-incomplete"],
+        "{:?}",
+        found.findings
+    );
+    assert!(
+        found.findings[1].message.contains("could not write anything"),
+        "{:?}",
+        found.findings
     );
 }

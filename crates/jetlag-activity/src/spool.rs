@@ -13,7 +13,7 @@ use std::sync::Arc;
 use cupti_dyn::NodeEvent;
 use jetlag_record::activity::Work;
 use jetlag_record::units::Stamp;
-use jetlag_record::wire::{Inbox, Message, Outbox};
+use jetlag_record::wire::{HEAD, Inbox, Message, Outbox};
 use jetlag_record::{ActivityBatch, Definition, Event, Phase, TraceRecord};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,16 @@ pub const EXTENSION: &str = "spool";
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The name of a mark whose payload becomes that of the range around it: the items of a batch, which are known at its end.
 pub const ITEMS: &str = "jetlag.items";
+
+/// Digits of [`Began::not_written`]: those of the largest number.
+const DIGITS: usize = 20;
+/// What stands before them in the first message.
+const BEFORE_DIGITS: &str = "\"not_written\":\"";
+
+/// A number of ranges as it stands in the first message.
+pub fn not_written(ranges: u64) -> String {
+    format!("{ranges:0DIGITS$}")
+}
 
 /// Activities of one message.
 const BATCH: usize = 4096;
@@ -50,6 +60,16 @@ pub struct Began {
     pub arguments: Vec<String>,
     /// When, in the run's clock.
     pub at_ns: i64,
+    /// How many ranges could not be written once the disk was full, in [`DIGITS`] digits: where nothing can be added to the file any
+    /// more, a number of the same length can still take the place of another.
+    pub not_written: String,
+}
+
+impl Began {
+    /// [`Began::not_written`] as a number, and as none where it is no number.
+    fn ranges_not_written(&self) -> u64 {
+        self.not_written.parse().unwrap_or(0)
+    }
 }
 
 /// What went wrong with ranges so far.
@@ -61,6 +81,10 @@ pub struct Counts {
     pub unbalanced: u64,
     /// Ranges beyond what is kept of a process.
     pub not_kept: u64,
+    /// Ranges of children of a fork, which have no file of their own.
+    pub of_children: u64,
+    /// Ranges that came when the disk was full, or the file as long as a file may be.
+    pub not_written: u64,
 }
 
 /// What happened to a node of a graph.
@@ -124,6 +148,8 @@ pub struct Writer<W: Write> {
     to: W,
     process: u32,
     outbox: Outbox,
+    /// Where the number of ranges that were not written stands in the file.
+    digits_at: Option<u64>,
 }
 
 impl<W: Write> Writer<W> {
@@ -133,9 +159,24 @@ impl<W: Write> Writer<W> {
             to,
             process: began.process,
             outbox: Outbox::default(),
+            digits_at: None,
         };
-        writer.note(&Note::Began(began.clone()));
+        let began = Note::Began(Began {
+            not_written: not_written(0),
+            ..began.clone()
+        });
+        writer.note(&began);
+        let text = serde_json::to_string(&began).unwrap_or_default();
+        let place = text
+            .rfind(BEFORE_DIGITS)
+            .map(|at| HEAD + at + BEFORE_DIGITS.len());
+        writer.digits_at = place.and_then(|place| u64::try_from(place).ok());
         writer
+    }
+
+    /// Where in the file the number of ranges stands that were not written, in as many bytes as [`not_written`] gives.
+    pub fn digits_at(&self) -> Option<u64> {
+        self.digits_at
     }
 
     /// Adds a note.
@@ -263,6 +304,7 @@ pub fn read(from: impl Read, place: u16) -> Result<Option<Spooled>, String> {
             }
         }
     }
+    reading.found.counts.not_written = reading.found.began.ranges_not_written();
     Ok(Some(reading.found))
 }
 

@@ -16,7 +16,8 @@ pub struct Completeness {
     pub losses: Vec<Loss>,
     /// How many more there are.
     pub untold: u64,
-    /// Files that are longer than [`Limits::checked_bytes`](crate::Limits): their checksums were not held against what is there.
+    /// Files that are longer than [`Limits::checked_bytes`](crate::Limits): their checksums were not held against what is there, or, of
+    /// databases, whether their parts fit together.
     pub unchecked: u64,
 }
 
@@ -76,6 +77,16 @@ pub enum Loss {
         path.display()
     )]
     Database {
+        /// The database.
+        path: PathBuf,
+        /// What SQLite says.
+        problem: String,
+        /// How many messages were found.
+        messages: u64,
+    },
+    /// A database whose parts do not fit together.
+    #[error("{} is damaged ({problem}): {messages} messages are found, and others may be missing or damaged", path.display())]
+    Unsound {
         /// The database.
         path: PathBuf,
         /// What SQLite says.

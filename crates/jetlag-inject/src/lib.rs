@@ -8,7 +8,7 @@
 //! # What holds at all times
 //! * No panic crosses into C, and nothing is printed: what goes wrong is a note in the spool.
 //! * A call of the program waits for no disk and no device. Memory is bounded, and what is beyond is counted.
-//! * A child of a fork that did not exec writes nothing: the file is its parent's.
+//! * A child of a fork that did not exec writes nothing: the file is its parent's, which tells how many ranges its children had.
 //! * Without the variable that names the folder, nothing is done.
 #![allow(
     unsafe_code,
@@ -84,6 +84,8 @@ pub extern "C" fn jetlag_range_pop(items: i64) {
                 ranges::items(items);
             }
             ranges::pop(None);
+        } else {
+            ranges::passed_over();
         }
     });
 }

@@ -49,11 +49,17 @@ fn start() -> Option<Process> {
         parent: std::os::unix::process::parent_id(),
         arguments: arguments(),
         at_ns: i64::try_from(monotonic_ns()).unwrap_or(i64::MAX),
+        not_written: spool::not_written(0),
     };
     let file = create(Path::new(&folder), began.process)?;
     let shared = shared::begin()?;
     let (orders, to_do) = channel();
-    let writer = Writer::new(file, &began);
+    let mut writer = Writer::new(file, &began);
+    // At once: an empty file is then that of a process that could not write a word.
+    if writer.flush().is_err() {
+        let _ = writer.get_ref().set_len(0);
+        return None;
+    }
     let started = without_signals(|| {
         let thread = std::thread::Builder::new().name("jetlag-spool".to_owned());
         thread.spawn(move || writing::run(shared, writer, &to_do))

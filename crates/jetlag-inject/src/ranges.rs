@@ -162,9 +162,17 @@ pub(crate) fn push(domain: Option<u32>, name: Name<'_>, payload: Option<i64>) ->
     depth.unwrap_or(NOT_KNOWN)
 }
 
+/// A range ends in a process that takes none in.
+pub(crate) fn passed_over() {
+    if let Some(shared) = shared::get() {
+        shared.passed_over();
+    }
+}
+
 /// The range of the domain that began last in this thread ends.
 pub(crate) fn pop(domain: Option<u32>) -> i32 {
     let to_ns = monotonic_ns();
+    passed_over();
     let depth = here(|shared, thread| {
         if thread.beyond > 0 {
             thread.beyond -= 1;
@@ -209,6 +217,7 @@ pub(crate) fn start(domain: Option<u32>, name: Name<'_>, payload: Option<i64>) -
 /// The range with this number ends.
 pub(crate) fn end(number: u64) {
     let to_ns = monotonic_ns();
+    passed_over();
     here(|shared, thread| {
         let open = shared.started().remove(&number);
         match open {

@@ -21,6 +21,8 @@ pub(crate) struct Shared {
     pub(crate) lost: AtomicU64,
     pub(crate) unbalanced: AtomicU64,
     mark: Mark,
+    /// Ranges of children of a fork, which all of them count in one place; none where the system gives none.
+    of_children: Option<&'static AtomicU64>,
     stopped: AtomicBool,
     writer: OnceLock<Thread>,
 }
@@ -41,6 +43,18 @@ impl Shared {
     /// Whether ranges are still taken in: not after the end, and not in a child of a fork.
     pub(crate) fn is_on(&self) -> bool {
         !self.stopped.load(Ordering::Relaxed) && self.mark.is_here()
+    }
+
+    /// A range has ended that is not taken in: counted, where this is a child of a fork.
+    pub(crate) fn passed_over(&self) {
+        if let Some(count) = self.of_children.filter(|_| !self.mark.is_here()) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Ranges of children of a fork so far.
+    pub(crate) fn of_children(&self) -> u64 {
+        self.of_children.map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
     /// The thread that is woken, once it has been started.
@@ -77,11 +91,28 @@ pub(crate) fn begin() -> Option<&'static Shared> {
         lost: AtomicU64::new(0),
         unbalanced: AtomicU64::new(0),
         mark: Mark::here(),
+        of_children: in_common(),
         stopped: AtomicBool::new(false),
         writer: OnceLock::new(),
     };
     SHARED.set(shared).ok()?;
     SHARED.get()
+}
+
+/// A number that this process and the children of its forks have in common.
+fn in_common() -> Option<&'static AtomicU64> {
+    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+    // SAFETY: a new mapping of no file, wherever the system likes.
+    let page = unsafe {
+        mmap_anonymous(
+            std::ptr::null_mut(),
+            size_of::<AtomicU64>(),
+            ProtFlags::READ | ProtFlags::WRITE,
+            MapFlags::SHARED,
+        )
+    };
+    // SAFETY: the page is readable, writable, aligned, never unmapped, and zeros are a value.
+    page.ok().map(|page| unsafe { &*page.cast::<AtomicU64>() })
 }
 
 /// Tells this process from the child of a fork, without a system call: the child's page is empty.

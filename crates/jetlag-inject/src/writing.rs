@@ -1,12 +1,13 @@
 //! The thread that writes the spool: it visits the queues of the program's threads, reads what CUPTI has, and adds both to the file.
 
 use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
 use jetlag_activity::Raw;
-use jetlag_activity::spool::{Counts, Note, Writer};
+use jetlag_activity::spool::{self, Counts, Note, Writer};
 use jetlag_record::Activity;
 use jetlag_record::activity::{Owner, Work};
 use jetlag_record::units::Stamp;
@@ -40,6 +41,12 @@ struct Writing<'a> {
     gpu: Option<Box<Gpu>>,
     kept: u64,
     counts: Counts,
+    /// Ranges that are gathered and not in the file yet.
+    gathered: u64,
+    /// How many ranges the file says were lost.
+    lost_in_file: u64,
+    /// Ranges that found no room any more; none as long as there is some.
+    not_written: Option<u64>,
 }
 
 /// Writes until the program ends, or nothing can be written any more.
@@ -50,6 +57,9 @@ pub(crate) fn run(shared: &Shared, writer: Writer<File>, orders: &Receiver<Order
         gpu: None,
         kept: 0,
         counts: Counts::default(),
+        gathered: 0,
+        lost_in_file: 0,
+        not_written: None,
     };
     let (mut gpu_at, mut wanted_at) = (Instant::now(), Instant::now());
     loop {
@@ -68,7 +78,7 @@ pub(crate) fn run(shared: &Shared, writer: Writer<File>, orders: &Receiver<Order
         writing.ranges();
         if gpu_at.elapsed() >= GPU {
             gpu_at = Instant::now();
-            if let Some(gpu) = &mut writing.gpu {
+            if let Some(gpu) = writing.gpu.as_mut().filter(|_| writing.not_written.is_none()) {
                 gpu.read(&mut writing.writer);
             }
         }
@@ -76,13 +86,12 @@ pub(crate) fn run(shared: &Shared, writer: Writer<File>, orders: &Receiver<Order
             wanted_at = Instant::now();
             is_wanted(writing.writer.get_ref())
         };
-        let before = length(writing.writer.get_ref());
-        if !wanted || writing.writer.flush().is_err() {
-            // Whoever asked for it is gone, or the disk is full. What lies in the file in whole messages is good.
+        if !wanted {
+            // Whoever asked for it is gone.
             shared.stop();
-            let _ = before.map(|before| writing.writer.get_ref().set_len(before));
             return;
         }
+        writing.flush();
     }
 }
 
@@ -110,6 +119,13 @@ impl Writing<'_> {
             }
             !is_left
         });
+        if let Some(so_far) = self.not_written {
+            let more = (pushed.len() + started.len()) as u64;
+            // Those that found their queue full are told of by nobody else now.
+            self.not_written = Some(so_far + more + self.newly_lost());
+            return;
+        }
+        self.gathered += (pushed.len() + started.len()) as u64;
         self.writer.names(self.shared.names().news());
         for (all, are_started) in [(pushed, false), (started, true)] {
             for some in all.chunks(4096) {
@@ -127,6 +143,7 @@ impl Writing<'_> {
         let counts = Counts {
             lost: self.shared.lost.load(Ordering::Relaxed),
             unbalanced: self.shared.unbalanced.load(Ordering::Relaxed),
+            of_children: self.shared.of_children(),
             ..self.counts
         };
         if counts != self.counts {
@@ -135,17 +152,41 @@ impl Writing<'_> {
         }
     }
 
+    /// Ranges that were lost since that was last noted.
+    fn newly_lost(&mut self) -> u64 {
+        let lost = self.shared.lost.load(Ordering::Relaxed);
+        lost - std::mem::replace(&mut self.counts.lost, lost)
+    }
+
     fn end(&mut self) {
         self.ranges();
-        if let Some(gpu) = self.gpu.take() {
+        if let Some(gpu) = self.gpu.take().filter(|_| self.not_written.is_none()) {
             gpu.finish(&mut self.writer);
         }
         self.writer.note(&Note::Ended);
-        // If the disk is full, nobody can be told here.
-        let before = length(self.writer.get_ref());
-        if self.writer.flush().is_err() {
+        self.flush();
+    }
+
+    /// Writes what was gathered. Once that fails, the disk is full: what lies in the file in whole messages is good, nothing is added
+    /// to it any more, and how much is missing takes the place of the number that stands there.
+    fn flush(&mut self) {
+        if self.not_written.is_none() {
+            let before = length(self.writer.get_ref());
+            if self.writer.flush().is_ok() {
+                (self.gathered, self.lost_in_file) = (0, self.counts.lost);
+                return;
+            }
             let _ = before.map(|before| self.writer.get_ref().set_len(before));
+            // What was to be noted is gone with what was gathered.
+            self.not_written = Some(self.gathered + self.counts.lost - self.lost_in_file);
         }
+        let (Some(ranges), Some(at)) = (self.not_written, self.writer.digits_at()) else {
+            return;
+        };
+        let _ = self
+            .writer
+            .get_ref()
+            .write_all_at(spool::not_written(ranges).as_bytes(), at);
     }
 }
 

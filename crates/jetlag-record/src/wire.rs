@@ -13,7 +13,7 @@ use crate::{DetectionsRecord, Event, FrameRecord, message, output, work_message}
 /// Stands in place of a record's kind for text between the two ends.
 const TEXT: u8 = u8::MAX;
 /// Bytes before a message's body: its length (4) and its kind (1).
-const HEAD: usize = 5;
+pub const HEAD: usize = 5;
 /// Limit of a message's length: more than the detections of any frame need.
 const LONGEST: usize = 64 << 20;
 /// Memory that is allocated at once for a message that is still to come.

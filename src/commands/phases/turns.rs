@@ -4,7 +4,7 @@
 //! seconds of each other then, so that the machine's drift is in both sides of a ratio. A round is some seconds long, since there
 //! must be several: what rounds differ by is what an interval is made of.
 
-use crate::scenario::{Arrival, Scenario, Tenant};
+use crate::scenario::{Arrival, FEWEST_ROUNDS, Scenario, Tenant};
 use crate::units::Nanos;
 
 /// A turn's measured time, where there is time for enough of them.
@@ -27,8 +27,8 @@ const ENOUGH: i128 = 40;
 const WARM_UP: Nanos = Nanos::from_millis(250);
 /// Between two turns: the last frames end, and threads or processes come together for the next.
 pub(super) const GAP: Nanos = Nanos::from_millis(50);
-/// Phases have numbers of 16 bits, and others than turns have some, too.
-const MOST_TURNS: i128 = 60_000;
+/// The most turns of a run.
+const MOST_TURNS: i128 = crate::scenario::MOST_TURNS as i128;
 
 /// The rounds of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Rounds {
         };
         let count = rounds_of(turn).min(most).min(MOST_TURNS / cells) / 2 * 2;
         Rounds {
-            count: count.max(2) as u16,
+            count: count.max(FEWEST_ROUNDS as i128) as u16,
             turn,
         }
     }

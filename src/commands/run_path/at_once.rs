@@ -35,6 +35,16 @@ impl AtOnce {
         ))
     }
 
+    /// This file, or the next name beside it that is free then: what is there stays, whatever it is.
+    pub(in crate::commands) fn free(path: &Path) -> anyhow::Result<AtOnce> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        Ok(AtOnce {
+            path: path.to_owned(),
+            replace: false,
+            _folders: folder.map(Folders::make).transpose()?.unwrap_or_default(),
+        })
+    }
+
     /// Dropped, it leaves everything as it was.
     fn in_place_of(mut reserved: Reserved, replace: bool) -> AtOnce {
         AtOnce {

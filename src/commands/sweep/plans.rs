@@ -10,6 +10,7 @@ use jetlag_sweep::Setting;
 
 use super::checked::{self, Base};
 use super::machine;
+use crate::commands::failures::Refusal;
 use crate::commands::output::say;
 use crate::commands::runs::{self, Ended, Job};
 use crate::commands::{here, tenants};
@@ -133,12 +134,10 @@ impl Plans {
             if matches!(ended, Ended::Interrupted) {
                 return Ok(Built::Interrupted);
             }
-            let known = known(ended);
-            if let Known::Unbuildable(failure) = &known
-                && let Some(line) = machine::disk(&failure.message)
-            {
-                return Err(machine::stops(line, folder));
+            if let Some(said) = no_room(&ended) {
+                return Err(machine::stops(said, folder));
             }
+            let known = known(ended);
             if says {
                 say(&match &known {
                     Known::There => {
@@ -223,12 +222,31 @@ fn reaching(settings: &[Setting]) -> String {
     key
 }
 
+/// What a building said that found no room for its plans; none of any other.
+fn no_room(ended: &Ended) -> Option<&str> {
+    let Ended::Failed {
+        said,
+        failures,
+        refused,
+        ..
+    } = ended
+    else {
+        return None;
+    };
+    let full = failures
+        .iter()
+        .find(|failure| failure.kind == FailureKind::DiskFull);
+    let said = full.map_or(runs::error_of(said), |failure| failure.message.as_str());
+    (full.is_some() || *refused == Some(Refusal::Disk)).then_some(said)
+}
+
 /// What came of a building.
 fn known(ended: Ended) -> Known {
     let Ended::Failed {
         status,
         said,
         failures,
+        ..
     } = ended
     else {
         return Known::There;

@@ -18,6 +18,7 @@ use super::machine;
 use super::plans::{Built, Plans};
 use super::watched::Files;
 use crate::analysis::Expectation;
+use crate::commands::failures::Refusal;
 use crate::commands::outcome::WrongUse;
 use crate::commands::runs::{self, Ended, Job};
 use crate::record::{Failure, FailureKind, FailureStage, RunReader};
@@ -184,11 +185,14 @@ impl Runner {
                 status,
                 said,
                 failures,
+                refused,
             } => {
-                if let Some(line) = machine::disk(&said) {
-                    // It is made again, and the room is needed.
+                if refused.is_some() {
+                    // A run that stops is made again; what is written down needs the room.
                     let _ = std::fs::remove_file(file);
-                    return Err(machine::stops(line, self.folder.path()));
+                }
+                if refused == Some(Refusal::Disk) {
+                    return Err(machine::stops(runs::error_of(&said), self.folder.path()));
                 }
                 if let Some(failure) = failures.into_iter().next() {
                     return Ok(Some(Came::of(Failure {
@@ -196,13 +200,11 @@ impl Runner {
                         ..failure
                     })));
                 }
-                if let Some(line) = too_large(&said) {
-                    // The journal needs the room.
-                    let _ = std::fs::remove_file(file);
+                if refused == Some(Refusal::TooLarge) {
                     return Ok(Some(Came::failed(
                         FailureStage::Save,
                         FailureKind::DiskFull,
-                        line,
+                        runs::error_of(&said),
                     )));
                 }
                 let said = match said.is_empty() {
@@ -317,12 +319,6 @@ impl Came {
             message: shortened(message),
         }
     }
-}
-
-/// The line that says of a file larger than one may be: each run has its own.
-fn too_large(said: &str) -> Option<&str> {
-    let line = said.lines().find(|line| line.contains("os error 27"))?;
-    Some(line.strip_prefix("error: ").unwrap_or(line))
 }
 
 fn shortened(text: &str) -> String {

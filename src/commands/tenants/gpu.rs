@@ -12,6 +12,7 @@ use crate::backend::tensorrt::{self, TensorRtBackend, WrongPlans, over_plans};
 use crate::backend::{Backend, Program};
 use crate::cli::PlanArgs;
 use crate::commands::build::{self, Input};
+use crate::commands::failures::Refusal;
 use crate::commands::tenants::networks::are_plans;
 use crate::gpu::{self, Calibration, Gpu, GpuError};
 #[cfg(feature = "trace")]
@@ -81,6 +82,8 @@ impl NotUsable {
             | NotUsable::PlansOfPlans
             | NotUsable::Words { .. }
             | NotUsable::OtherGpu { .. } => FailureKind::Scenario,
+            // A plan that finds no room is not one that cannot be built.
+            NotUsable::Build(error) if Refusal::of(error).is_some() => FailureKind::DiskFull,
             NotUsable::Build(_) => FailureKind::Build,
             NotUsable::Plans(_) => FailureKind::Load,
         }

@@ -1,14 +1,17 @@
 //! The command's processes: started, sent the signals that jetlag is sent, and waited for.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
+use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
@@ -76,18 +79,24 @@ pub(super) struct NotStarted {
     pub(super) code: u8,
 }
 
-/// Starts a command with these variables beside its environment; standard input and output are jetlag's own.
+/// Starts a command with these variables beside its environment; standard input and output are jetlag's own. The kernel kills it when
+/// jetlag dies.
 pub(super) fn start(command: &[OsString], variables: &[(&str, OsString)]) -> Result<Child, NotStarted> {
     let (program, arguments) = command
         .split_first()
         .map_or((None, &[][..]), |(p, a)| (Some(p), a));
     let program = program.cloned().unwrap_or_default();
-    let mut child = Command::new(&program);
-    child.args(arguments);
-    for (name, value) in variables {
-        child.env(name, value);
-    }
-    child.spawn().map_err(|error| NotStarted {
+    // Asked first: what becomes of it is said by another process.
+    let started = can_be_started(&program).and_then(|()| {
+        let mut child = Command::new(std::env::current_exe()?);
+        child.arg("with-parent").arg(std::process::id().to_string());
+        child.arg(&program).args(arguments);
+        for (name, value) in variables {
+            child.env(name, value);
+        }
+        child.spawn()
+    });
+    started.map_err(|error| NotStarted {
         program: program.to_string_lossy().into_owned(),
         code: match error.kind() {
             ErrorKind::NotFound => 127,
@@ -95,6 +104,30 @@ pub(super) fn start(command: &[OsString], variables: &[(&str, OsString)]) -> Res
         },
         error,
     })
+}
+
+/// Looks for a program as the system does when it starts one: a name without a slash in the folders of `PATH`.
+fn can_be_started(program: &OsStr) -> std::io::Result<()> {
+    let is_program = |path: &Path| {
+        access(path, Access::EXEC_OK)?;
+        match path.is_file() {
+            true => Ok(()),
+            false => Err(std::io::Error::from(ErrorKind::PermissionDenied)),
+        }
+    };
+    if program.as_bytes().contains(&b'/') {
+        return is_program(Path::new(program));
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+    let mut found = Err(std::io::Error::from(ErrorKind::NotFound));
+    for folder in std::env::split_paths(&folders) {
+        match is_program(&folder.join(program)) {
+            Ok(()) if !program.is_empty() => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => found = Err(error),
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Waits until all have ended, and passes on what signals come meanwhile.

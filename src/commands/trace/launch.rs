@@ -57,7 +57,7 @@ pub(super) fn run(args: &TraceArgs, library: &Path) -> anyhow::Result<u8> {
         for (g, gpu) in (go..).zip(&gpus) {
             let folder = out.join(format!("proc_{p}_gpu_{g}"));
             let file = AtOnce::asked(&folder.join(RUN), "--out", args.force)?;
-            starts.push(Start::new(file, library, args)?.with(VISIBLE, gpu));
+            starts.push(Start::new(file, library, args, &program)?.with(VISIBLE, gpu));
             folders.push(folder);
         }
     }

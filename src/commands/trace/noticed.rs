@@ -15,10 +15,18 @@ pub(super) enum Noticed {
     TracedFrames,
     /// It did not end in order.
     Cut { how: &'static str },
+    /// `jetlag trace` itself was killed.
+    Recovered,
+    /// Its folder was full.
+    Full,
     /// It had not ended when the command had.
     Outlived,
     /// Something went wrong with ranges.
     Ranges(Counts),
+    /// Processes that could not write anything.
+    Wordless { processes: usize },
+    /// Processes that began, did not end in order, and left nothing to show beside others that did.
+    Silent { processes: usize },
     /// Written by a library of another version.
     OtherVersion { version: String },
     /// More processes than are kept apart.
@@ -64,6 +72,21 @@ impl Noticed {
                 format!("{process} {how}: what it did in its last tenth of a second may be missing."),
                 "Let it exit in order; what is there is as it was.",
             )],
+            Noticed::Recovered => vec![one(
+                "trace-incomplete",
+                format!(
+                    "jetlag trace was killed while {process} ran, and this was made afterwards of what its processes had written until \
+                     then."
+                ),
+                "What is there is as it was; trace it again for the rest.",
+            )],
+            Noticed::Full => vec![one(
+                "trace-incomplete",
+                format!(
+                    "The folder for what is traced was full while {process} ran: it ran on, and what it did from then on is missing."
+                ),
+                "Name a folder on a larger disk in TMPDIR, or trace a shorter time.",
+            )],
             Noticed::Outlived => vec![one(
                 "trace-incomplete",
                 format!(
@@ -84,16 +107,41 @@ impl Noticed {
                         "End each range in the thread that began it, also where an error is thrown.",
                     ));
                 }
-                if counts.lost + counts.not_kept > 0 {
+                let missing = [
+                    (counts.lost, "came faster than they were written"),
+                    (counts.not_kept, "are beyond what is kept"),
+                    (
+                        counts.not_written,
+                        "came when the folder for what is traced was full, and with them what the GPU did",
+                    ),
+                    (
+                        counts.of_children,
+                        "are of children of a fork that became no other program, which write nothing",
+                    ),
+                ];
+                let reasons: Vec<String> = missing
+                    .iter()
+                    .filter(|(ranges, _)| *ranges > 0)
+                    .map(|(ranges, why)| format!("{ranges} {why}"))
+                    .collect();
+                if !reasons.is_empty() {
+                    let all_missing: u64 = missing
+                        .iter()
+                        .fold(0, |sum, (ranges, _)| sum.saturating_add(*ranges));
+                    let advice = match (counts.not_written, counts.of_children) {
+                        (1.., _) => "Name a folder on a larger disk in TMPDIR, or trace a shorter time.",
+                        (0, 1..) => {
+                            "Start such processes as programs of their own (of Python's multiprocessing: `spawn`)."
+                        }
+                        (0, 0) => "Mark larger pieces of work, or trace a shorter time.",
+                    };
                     all.push(one(
                         "lost-ranges",
                         format!(
-                            "{} ranges of {process} are missing: {} came faster than they were written, {} are beyond what is kept.",
-                            counts.lost + counts.not_kept,
-                            counts.lost,
-                            counts.not_kept
+                            "{all_missing} ranges of {process} are missing: {}.",
+                            reasons.join("; ")
                         ),
-                        "Mark larger pieces of work, or trace a shorter time.",
+                        advice,
                     ));
                 }
                 all
@@ -105,6 +153,22 @@ impl Noticed {
                     env!("CARGO_PKG_VERSION")
                 ),
                 "Install jetlag and its library (libjetlag_inject.so) of one version.",
+            )],
+            Noticed::Wordless { processes } => vec![one(
+                "trace-incomplete",
+                format!(
+                    "{processes} of {process}'s processes could not write anything: the folder for what is traced was full, or they were \
+                     killed at once."
+                ),
+                "Name a folder on a larger disk in TMPDIR.",
+            )],
+            Noticed::Silent { processes } => vec![one(
+                "trace-incomplete",
+                format!(
+                    "{processes} of {process}'s processes ended before anything of them was written, and not in order: killed, crashed, left \
+                     by `_exit`, or became another program. What they did in their last tenth of a second is missing."
+                ),
+                "Let them exit in order.",
             )],
             Noticed::TooMany { left_out } => vec![one(
                 "trace-incomplete",

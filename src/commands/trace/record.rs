@@ -36,6 +36,10 @@ pub(super) struct Asked<'a> {
     /// When the command was started, and when it had ended.
     pub(super) from: Stamp,
     pub(super) to: Stamp,
+    /// A moment on both clocks.
+    pub(super) anchor: (Stamp, i64),
+    /// How jetlag was started.
+    pub(super) command_line: Vec<String>,
 }
 
 /// What came of it.
@@ -114,7 +118,7 @@ fn label(names: &[String]) -> String {
 
 fn manifest(names: &[String], folder: &Folder, asked: &Asked<'_>) -> Manifest {
     let subject = Subject::Name(asked.program.clone());
-    let (anchor, anchor_unix_ns) = anchor();
+    let (anchor, anchor_unix_ns) = asked.anchor;
     let mut machine = jetlag_board::facts(&Roots::system());
     if names.is_empty() {
         machine.insert(TRACED_FACT.to_owned(), "nothing".to_owned());
@@ -143,7 +147,7 @@ fn manifest(names: &[String], folder: &Folder, asked: &Asked<'_>) -> Manifest {
         schema_major: subject.schema_major(),
         schema_minor: SCHEMA_MINOR,
         jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: jetlag_board::command_line(),
+        command_line: asked.command_line.clone(),
         subject,
         tenants: names.iter().zip(&folder.traced).map(tenant).collect(),
         machine,
@@ -153,8 +157,8 @@ fn manifest(names: &[String], folder: &Folder, asked: &Asked<'_>) -> Manifest {
     }
 }
 
-/// A moment on both clocks.
-fn anchor() -> (Stamp, i64) {
+/// This moment on both clocks.
+pub(super) fn anchor() -> (Stamp, i64) {
     let unix = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let unix = unix.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
     (RealClock.now(), unix)
@@ -234,8 +238,10 @@ impl Recording {
         if !spooled.ended {
             let cut = match (is_alive, spooled.broken.is_some()) {
                 (true, _) => Noticed::Outlived,
+                // What is missing is counted.
+                (false, _) if spooled.counts.not_written > 0 => Noticed::Full,
                 (false, true) => Noticed::Cut {
-                    how: "was ended from outside or crashed, or its folder was full",
+                    how: "was ended from outside or crashed",
                 },
                 (false, false) => Noticed::Cut {
                     how: "was ended from outside or crashed, left without its exit handlers, or became another program",

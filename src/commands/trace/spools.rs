@@ -4,11 +4,12 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use jetlag_activity::spool::{self, Began, Spooled};
+use jetlag_activity::spool::{self, Began, Counts, Spooled};
 
 use super::noticed::Noticed;
 use super::system;
 use crate::files;
+use crate::units::Stamp;
 
 /// Processes that are told apart in a run file.
 const MOST: usize = 1000;
@@ -21,8 +22,12 @@ pub(super) struct Traced {
     pub(super) gpu: Option<u16>,
     /// Whether there is anything of it to show.
     pub(super) has_any: bool,
+    /// Whether it ended in order.
+    ended: bool,
     /// Whether it still writes.
     pub(super) is_alive: bool,
+    /// The last moment that it wrote of.
+    pub(super) last: Stamp,
 }
 
 /// All of them.
@@ -37,6 +42,7 @@ pub(super) struct Folder {
 /// Looks at the spools of a folder.
 pub(super) fn look(folder: &Path) -> anyhow::Result<Folder> {
     let mut found = Folder::default();
+    let mut wordless = 0;
     let cannot = || format!("cannot read {}", folder.display());
     for entry in std::fs::read_dir(folder).with_context(cannot)? {
         let path = entry.with_context(cannot)?.path();
@@ -50,29 +56,45 @@ pub(super) fn look(folder: &Path) -> anyhow::Result<Folder> {
             Ok(Some(spooled)) => {
                 let on = |work: &crate::record::activity::Work| work.on_device().map(|on| on.device);
                 let gpu = spooled.gathered.all.iter().find_map(|raw| on(&raw.activity.work));
+                let ends = spooled.gathered.all.iter().map(|raw| raw.activity.to);
+                let ends = ends.chain(spooled.ranges.iter().map(|range| range.to));
+                let last = ends.max().unwrap_or(Stamp(spooled.began.at_ns));
                 let is_alive = !spooled.ended && system::has_open(spooled.began.process, &path);
                 found.traced.push(Traced {
                     path,
                     has_any: !spooled.ranges.is_empty()
                         || !spooled.gathered.all.is_empty()
                         || spooled.untraced.is_some()
+                        || spooled.counts != Counts::default()
                         || is_alive,
+                    ended: spooled.ended,
                     is_alive,
+                    last,
                     began: spooled.began,
                     gpu,
                 });
             }
-            // A process that died before it wrote a word.
-            Ok(None) => {}
+            Ok(None) => wordless += 1,
             Err(version) => found.noticed.push(Noticed::OtherVersion { version }),
         }
     }
     found.noticed.dedup();
+    if wordless > 0 {
+        found.noticed.push(Noticed::Wordless { processes: wordless });
+    }
     found
         .traced
         .sort_by_key(|traced| (traced.began.at_ns, traced.began.process));
     // Some processes of a command only look whether there is a GPU.
     if found.traced.iter().any(|traced| traced.has_any) {
+        let cut = found
+            .traced
+            .iter()
+            .filter(|traced| !traced.has_any && !traced.ended);
+        match cut.count() {
+            0 => {}
+            processes => found.noticed.push(Noticed::Silent { processes }),
+        }
         found.traced.retain(|traced| traced.has_any);
     }
     if found.traced.len() > MOST {

@@ -7,9 +7,9 @@ use std::process::{Child, ExitStatus};
 use anyhow::Context;
 
 use super::child::{self, Signals};
-use super::folder::SpoolFolder;
+use super::folder::{Purpose, SpoolFolder};
 use super::injection;
-use super::record::{Asked, Told, record};
+use super::record::{Asked, Told, anchor, record};
 use super::spools;
 use crate::cli::TraceArgs;
 use crate::clock::{Clock, RealClock};
@@ -26,8 +26,18 @@ pub(super) struct Start {
 
 impl Start {
     /// With its run file at this place.
-    pub(super) fn new(file: AtOnce, library: &Path, args: &TraceArgs) -> anyhow::Result<Self> {
-        let spools = SpoolFolder::new()?;
+    pub(super) fn new(file: AtOnce, library: &Path, args: &TraceArgs, program: &str) -> anyhow::Result<Self> {
+        let (at, unix_ns) = anchor();
+        let spools = SpoolFolder::new(&Purpose {
+            out: std::path::absolute(file.path())?.into(),
+            program: program.to_owned(),
+            batch: args.batch.clone(),
+            warmup: args.warmup(),
+            gpu: !args.no_gpu,
+            at_ns: at.0,
+            unix_ns,
+            command_line: jetlag_board::command_line(),
+        })?;
         let variables = injection::variables(library, spools.path(), !args.no_gpu, args.graphs);
         Ok(Start {
             file,
@@ -82,6 +92,8 @@ pub(super) fn follow<'a>(
         gpu: !args.no_gpu,
         from,
         to: RealClock.now(),
+        anchor: anchor(),
+        command_line: jetlag_board::command_line(),
     };
     Ok((ended, asked))
 }
@@ -93,7 +105,7 @@ pub(super) fn code(ended: &[ExitStatus]) -> u8 {
 }
 
 /// What came of it, on stderr: stdout is the command's.
-fn tell(told: &Told, path: &Path, asked: &Asked<'_>) {
+pub(super) fn tell(told: &Told, path: &Path, asked: &Asked<'_>) {
     for problem in &told.problems {
         say(&format!("warning: {problem}"));
     }

@@ -11,6 +11,7 @@ fn began() -> Began {
         parent: 3,
         arguments: vec!["python3".to_owned(), "a.py".to_owned()],
         at_ns: 11,
+        not_written: not_written(0),
     }
 }
 
@@ -78,11 +79,30 @@ fn whole() -> Vec<u8> {
         lost: 1,
         unbalanced: 2,
         not_kept: 3,
+        of_children: 4,
+        not_written: 0,
     };
     writer.note(&Note::Counts(counts));
     writer.note(&Note::Ended);
     writer.flush().unwrap();
     bytes
+}
+
+#[test]
+fn what_was_not_written_takes_the_place_of_a_number_that_was() {
+    let mut bytes = Vec::new();
+    let mut began = began();
+    began.arguments.push("\"not_written\":\"".to_owned());
+    let mut writer = Writer::new(&mut bytes, &began);
+    let at = usize::try_from(writer.digits_at().unwrap()).unwrap();
+    writer.flush().unwrap();
+    for ranges in [0, 182_355, u64::MAX] {
+        let digits = not_written(ranges);
+        bytes[at..at + digits.len()].copy_from_slice(digits.as_bytes());
+        let found = read(bytes.as_slice(), 1).unwrap().unwrap();
+        assert_eq!((found.counts.not_written, found.broken), (ranges, None));
+        assert_eq!(found.began.arguments, began.arguments);
+    }
 }
 
 #[test]

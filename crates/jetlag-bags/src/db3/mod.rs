@@ -103,7 +103,10 @@ pub(crate) fn open(
     }
     let problem = match result {
         Ok(()) if database.is_cut => "it is shorter than it says".to_owned(),
-        Ok(()) => return Ok((database, contents)),
+        Ok(()) => {
+            check(&database, &connection, limits, &mut contents);
+            return Ok((database, contents));
+        }
         Err(BagError::Sqlite { error, .. }) if is_damage(&error) => error.to_string(),
         Err(other) => return Err(other),
     };
@@ -113,6 +116,33 @@ pub(crate) fn open(
         messages: contents.messages,
     });
     Ok((database, contents))
+}
+
+/// Has SQLite look whether the parts of a database fit together: rows that nothing leads to any more are missing without an error. A
+/// database has no checksums, so of bytes that were changed within a message nobody knows.
+fn check(database: &Database, connection: &Connection, limits: &Limits, contents: &mut Contents) {
+    let length = std::fs::metadata(&database.place).map_or(0, |about| about.len());
+    if length > limits.checked_bytes.0 {
+        contents.unchecked = 1;
+        return;
+    }
+    let found = connection
+        // Whatever a stranger's table asks for is not computed.
+        .pragma_update(None, "ignore_check_constraints", true)
+        .and_then(|()| connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0)));
+    let problem = match found {
+        Ok(said) if said == "ok" => return,
+        Ok(said) => said
+            .trim_start_matches("*** in database main ***")
+            .trim()
+            .replace('\n', " "),
+        Err(error) => error.to_string(),
+    };
+    contents.losses.push(Loss::Unsound {
+        path: database.path.clone(),
+        problem,
+        messages: contents.messages,
+    });
 }
 
 impl Database {

@@ -194,6 +194,76 @@ fn no_change_of_a_bag_with_checksums_is_silent() {
 }
 
 #[test]
+fn no_message_of_a_database_is_lost_in_silence() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write(&folder.path().join("bag"), Format::Sqlite3, 20);
+    // Small messages, many in a page.
+    let writer = rusqlite::Connection::open(&file).unwrap();
+    let insert = "INSERT INTO messages (topic_id, timestamp, data) \
+                  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500) \
+                  SELECT 1, 2000000000000000000 + i, zeroblob(60) FROM n";
+    writer.execute_batch(insert).unwrap();
+    drop(writer);
+    let bytes = std::fs::read(&file).unwrap();
+    let all = messages(&open(&file)).0.len();
+    let path = folder.path().join("changed.db3");
+    let page = usize::from(u16::from_be_bytes([bytes[16], bytes[17]]));
+    let pages = bytes.len() / page;
+    assert!(pages > 20, "{pages}");
+    let (mut lossy, mut silent) = (0, Vec::new());
+    for n in 0..600 {
+        let mut changed = bytes.clone();
+        let (one, other) = (n * 7 % pages * page, (n * 13 + 1) % pages * page);
+        let (place, bit) = (n / 6, 1 << (n / 6 % 8));
+        let what = match n % 6 {
+            // The head of a page has how many rows it holds, or how many pages are below it.
+            0 => {
+                changed[one + 4] = changed[one + 4].saturating_sub(1);
+                "a row less"
+            }
+            1 => {
+                changed[one + place % 8] ^= 1 << (n / 48 % 8);
+                "a bit of a page's head"
+            }
+            2 => {
+                changed[one + 8 + place] ^= bit;
+                "a bit of where a page's rows are"
+            }
+            3 => {
+                changed[one..one + page].fill(0);
+                "a page of zeros"
+            }
+            4 => {
+                changed.copy_within(one..one + page, other);
+                "a page twice"
+            }
+            _ => {
+                let at = n * 4_099 % bytes.len();
+                changed[at] ^= bit;
+                "a bit anywhere"
+            }
+        };
+        std::fs::write(&path, &changed).unwrap();
+        let Ok(bag) = Bag::open(&path, &limits()) else {
+            continue;
+        };
+        let (read, refused) = messages(&bag);
+        if read.len() < all {
+            lossy += 1;
+            if refused == 0 && bag.completeness().is_whole() {
+                silent.push((n, what, read.len()));
+            }
+        }
+    }
+    assert!(lossy > 100, "{lossy}");
+    assert!(
+        silent.is_empty(),
+        "{} of {lossy} of {all} messages: {silent:?}",
+        silent.len()
+    );
+}
+
+#[test]
 fn a_chunk_whose_length_is_wrong_is_told() {
     for compression in [ChunkCompression::None, ChunkCompression::Zstd] {
         let folder = tempfile::tempdir().unwrap();

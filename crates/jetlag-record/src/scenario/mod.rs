@@ -232,7 +232,38 @@ pub struct Matrix {
     pub inputs: Vec<Vec<String>>,
 }
 
+/// Turns of a run at most: phases have numbers of 16 bits, and others than turns have some, too.
+pub const MOST_TURNS: usize = 60_000;
+/// The fewest rounds of turns that a run has.
+pub const FEWEST_ROUNDS: usize = 2;
+
 impl Matrix {
+    /// Every two tenants, except two inputs of one detector, and two stressors: what they do to each other is no detector's affair.
+    pub fn pairs(&self, tenants: &[Tenant]) -> Vec<[usize; 2]> {
+        let group = |tenant: &Tenant| self.inputs.iter().position(|group| group.contains(&tenant.name));
+        let numbered = || tenants.iter().enumerate();
+        let every = numbered().flat_map(|one| numbered().skip(one.0 + 1).map(move |other| (one, other)));
+        every
+            .filter(|((_, a), (_, b))| group(a).is_none() || group(a) != group(b))
+            .filter(|((_, a), (_, b))| a.stress().is_none() || b.stress().is_none())
+            .map(|((a, _), (b, _))| [a, b])
+            .collect()
+    }
+
+    /// Why a run has no room for so many turns, if it has none.
+    pub fn too_large(&self, tenants: &[Tenant]) -> Option<String> {
+        let (count, ways) = (tenants.len(), self.sharing.len());
+        // Each alone, each pair, and all.
+        let turns = FEWEST_ROUNDS * ways * (count + self.pairs(tenants).len() + 1);
+        (turns > MOST_TURNS).then(|| {
+            format!(
+                "{count} tenants under {ways} {} of sharing take {turns} turns in {FEWEST_ROUNDS} rounds, the fewest there are, and a run \
+                 has {MOST_TURNS} at most",
+                if ways == 1 { "way" } else { "ways" }
+            )
+        })
+    }
+
     /// A matrix under these sharing modes, without crossed inputs.
     pub fn of(sharing: Vec<Sharing>) -> Matrix {
         Matrix {

@@ -73,7 +73,9 @@ impl Summarizer {
                     manifest
                         .tenants
                         .get(number)
-                        .map_or_else(Gathered::default, Gathered::of)
+                        .map_or_else(Gathered::default, |tenant| {
+                            Gathered::of(tenant, plan.tenants.len())
+                        })
                 })
                 .collect(),
             stamps: StampCheck::new(manifest),

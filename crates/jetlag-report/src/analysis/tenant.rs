@@ -136,12 +136,13 @@ pub(super) struct TenantFacts {
 }
 
 impl Gathered {
-    /// Of a tenant of this manifest.
-    pub(super) fn of(tenant: &TenantManifest) -> Self {
+    /// Of a tenant of this manifest, one of so many.
+    pub(super) fn of(tenant: &TenantManifest, tenants: usize) -> Self {
         Gathered {
+            timeline: Timeline::of_one_of(tenants),
             waterfall: match tenant.backend == APPLICATION_BACKEND {
-                true => waterfall::WaterfallSeries::of_ranges(),
-                false => waterfall::WaterfallSeries::default(),
+                true => waterfall::WaterfallSeries::of_ranges(tenants),
+                false => waterfall::WaterfallSeries::of_one_of(tenants),
             },
             ..Gathered::default()
         }

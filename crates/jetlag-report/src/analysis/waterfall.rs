@@ -103,11 +103,22 @@ struct RangeSeries {
 pub(super) const KEPT: u64 = 3;
 
 impl WaterfallSeries {
-    /// For a program of somebody else's, whose ranges are parts of its batches.
-    pub(super) fn of_ranges() -> Self {
+    /// Of one of so many tenants.
+    pub(super) fn of_one_of(tenants: usize) -> Self {
         WaterfallSeries {
-            ranges: Some(RangeSeries::default()),
+            timeline: Timeline::of_one_of(tenants),
             ..WaterfallSeries::default()
+        }
+    }
+
+    /// The same of a program of somebody else's, whose ranges are parts of its batches.
+    pub(super) fn of_ranges(tenants: usize) -> Self {
+        WaterfallSeries {
+            ranges: Some(RangeSeries {
+                timeline: Timeline::of_one_of(tenants),
+                ..RangeSeries::default()
+            }),
+            ..WaterfallSeries::of_one_of(tenants)
         }
     }
 
@@ -369,7 +380,7 @@ mod tests {
     /// A program whose batches of 3.45 ms are 3 ms of `body` and 0.3 ms of `extra`, and 2 ms longer each hundredth time, in `extra`.
     #[test]
     fn a_program_s_own_ranges_are_its_parts_and_what_is_in_none_has_no_other_name() {
-        let mut gathered = WaterfallSeries::of_ranges();
+        let mut gathered = WaterfallSeries::of_ranges(1);
         for batch in 0..1000u64 {
             let begin = batch as i64 * 10_000_000;
             let extra = if batch % 100 == 7 { 2_300_000 } else { 300_000 };

@@ -29,7 +29,11 @@ impl RunSampler {
     pub fn new(manifest: &Manifest) -> Self {
         let plan = plan::of(manifest);
         RunSampler {
-            tenants: plan.tenants.iter().map(|_| Timeline::default()).collect(),
+            tenants: plan
+                .tenants
+                .iter()
+                .map(|_| Timeline::of_one_of(plan.tenants.len()))
+                .collect(),
             manifest: manifest.clone(),
             stamps: StampCheck::new(manifest),
             plan,
@@ -86,7 +90,7 @@ fn values(frame: &FrameRecord) -> Option<[Option<i64>; 2]> {
 }
 
 /// A run as far as a comparison needs it. Of very long runs, whole stretches of consecutive frames are kept, 65 536
-/// frames of a tenant at most.
+/// frames of a tenant at most, and fewer of more than 16 tenants.
 pub struct RunSample {
     pub(super) summary: Summary,
     pub(super) manifest: Manifest,

@@ -76,7 +76,7 @@ pub(in crate::analysis) enum Collector {
 impl Collector {
     pub(in crate::analysis) fn new(by: By, tenants: usize) -> Collector {
         match by {
-            By::Stages => Collector::Stages((0..tenants).map(|_| Timeline::default()).collect()),
+            By::Stages => Collector::Stages((0..tenants).map(|_| Timeline::of_one_of(tenants)).collect()),
             By::Layers | By::Kernels => Collector::Traced(by, Box::default()),
         }
     }
