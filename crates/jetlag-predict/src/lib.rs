@@ -89,7 +89,7 @@ pub use features::{Device, FeatureSet, Mode, Stage};
 pub use jetlag_record::ModeClocks;
 pub use layers::{Layer, LayerKind, LayerTable, MOST_LAYERS, Weights};
 pub use model::{
-    Answer, Facts, FitOptions, Fits, Interval, Kin, Late, Model, Prediction, Question, Reason, TargetFacts,
-    Unanswered, Verdict, Withheld, fit,
+    Answer, Facts, FitOptions, Fits, HeldOut, Interval, Kin, Late, Model, Prediction, Question, Reason,
+    TargetFacts, Unanswered, Verdict, Withheld, fit,
 };
 pub use score::{Errors, quantile};
