@@ -190,7 +190,7 @@ pub struct PredictApply {
 /// How networks are described to a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Features {
-    /// One of the others or both, for each target what left-out networks speak for.
+    /// For networks that were not fitted what left-out networks speak for, of each target; ours for variants of fitted ones.
     #[default]
     Auto,
     /// Work, traffic and shapes by kind of layer, the live peak of a schedule, and the board's figures.

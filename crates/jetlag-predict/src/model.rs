@@ -107,9 +107,9 @@ pub struct TargetFacts {
     pub rows: usize,
     /// Network variants among them.
     pub variants: usize,
-    /// What variants of fitted networks are described by: what left-out variants spoke for, or what was asked for.
+    /// What variants of fitted networks are described by.
     pub features_near: FeatureSet,
-    /// And other networks, of which left-out networks spoke.
+    /// And other networks: what left-out networks spoke for, or what was asked for.
     pub features_far: FeatureSet,
     /// Part of the trees' correction that is used on variants of fitted networks.
     pub trees_used_near: f64,
