@@ -207,15 +207,16 @@ fn student(freedom: usize, level: f64) -> f64 {
     let within = |t: f64| {
         let angle = libm::atan(t / libm::sqrt(freedom as f64));
         let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
-        let first = if freedom % 2 == 0 { 1.0 } else { cosine };
+        let is_even = freedom.is_multiple_of(2);
+        let first = if is_even { 1.0 } else { cosine };
         let (mut term, mut sum) = (first, if freedom == 1 { 0.0 } else { first });
         for place in (2 + freedom % 2..freedom).step_by(2) {
             term *= cosine * cosine * (place - 1) as f64 / place as f64;
             sum += if place + 1 < freedom { term } else { 0.0 };
         }
-        match freedom % 2 {
-            0 => sine * sum,
-            _ => std::f64::consts::FRAC_2_PI * (angle + sine * sum),
+        match is_even {
+            true => sine * sum,
+            false => std::f64::consts::FRAC_2_PI * (angle + sine * sum),
         }
     };
     let (mut low, mut high) = (0.0, 1e3);
