@@ -190,11 +190,15 @@ pub struct PredictApply {
 /// How networks are described to a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Features {
-    /// Work, traffic and shapes by kind of layer, the live peak of a schedule, and the board's figures.
+    /// For networks that were not fitted what left-out networks speak for, of each target; ours for variants of fitted ones.
     #[default]
+    Auto,
+    /// Work, traffic and shapes by kind of layer, the live peak of a schedule, and the board's figures.
     Jetlag,
     /// The sums over convolutions of perf4sight (arXiv 2108.05580).
     Perf4sight,
+    /// A model of each, and their mean.
+    Both,
 }
 
 /// Which rows are fitted and which are scored.

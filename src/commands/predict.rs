@@ -32,10 +32,12 @@ pub(super) fn run(command: &PredictCommand) -> anyhow::Result<Outcome> {
     }
 }
 
-fn features(wanted: Features) -> FeatureSet {
+fn features(wanted: Features) -> Option<FeatureSet> {
     match wanted {
-        Features::Jetlag => FeatureSet::Jetlag,
-        Features::Perf4sight => FeatureSet::Perf4sight,
+        Features::Auto => None,
+        Features::Jetlag => Some(FeatureSet::Jetlag),
+        Features::Perf4sight => Some(FeatureSet::Perf4sight),
+        Features::Both => Some(FeatureSet::Both),
     }
 }
 

@@ -12,7 +12,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--perf4sight" => options.fit.features = FeatureSet::Perf4sight,
+            "--perf4sight" => options.fit.features = Some(FeatureSet::Perf4sight),
+            "--jetlag" => options.fit.features = Some(FeatureSet::Jetlag),
+            "--both" => options.fit.features = Some(FeatureSet::Both),
             "--same" => options.protocol = Protocol::SameNetwork,
             "--pooled" => options.protocol = Protocol::Pooled,
             "--unseen" => options.protocol = Protocol::LeaveOneNetworkOut,

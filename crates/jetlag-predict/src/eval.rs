@@ -114,8 +114,8 @@ pub struct Evaluation {
     pub data_hash: String,
     /// BLAKE3 of the files fitted on, where it is another folder.
     pub fit_hash: Option<String>,
-    /// How networks were described.
-    pub features: FeatureSet,
+    /// How networks were described; None where left-out networks chose.
+    pub features: Option<FeatureSet>,
     /// Which rows were fitted; None with another folder.
     pub protocol: Option<Protocol>,
     /// Power modes that were fitted, where others were left out.

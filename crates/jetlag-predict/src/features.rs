@@ -24,6 +24,30 @@ pub enum FeatureSet {
     Perf4sight,
     /// Work, traffic and shapes by class of layer, the live peak of a schedule, and the board's figures.
     Jetlag,
+    /// A model of each; the mean of their logarithms.
+    Both,
+}
+
+impl FeatureSet {
+    /// Whether a model with it has trees on perf4sight's sums.
+    pub(crate) fn has_sums(self) -> bool {
+        self != Self::Jetlag
+    }
+
+    /// Whether a model with it has bases of our terms.
+    pub(crate) fn has_terms(self) -> bool {
+        self != Self::Perf4sight
+    }
+}
+
+impl std::fmt::Display for FeatureSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Perf4sight => "perf4sight's features",
+            Self::Jetlag => "jetlag's features",
+            Self::Both => "both sets of features",
+        })
+    }
 }
 
 /// What is done with the network.

@@ -4,6 +4,7 @@ mod answer;
 mod cross;
 mod file;
 mod fit;
+mod held_out;
 mod interval;
 mod member;
 mod modes;
@@ -14,11 +15,12 @@ use serde::{Deserialize, Serialize};
 
 pub use answer::{Answer, Fits, Late, Prediction, Question, Verdict};
 pub use fit::{FitOptions, fit};
+pub use held_out::HeldOut;
 pub use interval::{Interval, Withheld};
 pub use modes::Unanswered;
 pub use unlike::{Kin, Reason};
 
-pub(crate) use cross::{Unseen, best_shrink, joined};
+pub(crate) use cross::{Trust, Unseen, best_trust, joined};
 pub(crate) use fit::{fit_rows, why_none};
 pub(crate) use interval::Width;
 pub(crate) use member::{Example, Opinion};
@@ -43,8 +45,8 @@ pub struct Model {
 pub struct Facts {
     /// BLAKE3 of the files that it was fitted on.
     pub data_hash: String,
-    /// How it describes networks.
-    pub features: FeatureSet,
+    /// How it was told to describe networks; None where left-out networks chose.
+    pub features: Option<FeatureSet>,
     /// The seed.
     pub seed: u64,
     /// Trees of each target.
@@ -62,30 +64,36 @@ pub struct Facts {
 pub(crate) struct TargetModel {
     pub(crate) stage: Stage,
     pub(crate) target: Target,
+    /// What its members describe networks by.
     features: FeatureSet,
     /// Whether the fitted networks were described by their layers with weights alone; then others are, too.
     only_weights: bool,
     pub(crate) rows: usize,
     pub(crate) variants: usize,
-    /// How much of the trees' correction is used on variants of fitted networks, on other networks, and in other power modes.
-    shrink: Shrink,
+    trust: Trusts,
     intervals: Intervals,
     known: Known,
+    held_out: Option<HeldOut>,
     /// Power modes of the fitted rows; empty where some row's is not known.
-    #[serde(default)]
     modes: Modes,
     /// Held apart in a file.
     #[serde(skip)]
     members: Vec<Member>,
 }
 
-/// A part of the trees' correction, 0 to 1.
+/// How members' opinions are joined for variants of fitted networks, for other networks, and in other power modes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct Shrink {
-    near: f64,
-    far: f64,
-    #[serde(default)]
-    modes: f64,
+struct Trusts {
+    near: Trust,
+    far: Trust,
+    modes: Trust,
+}
+
+impl Trusts {
+    fn is_sound(&self, fitted: FeatureSet) -> bool {
+        let each = [self.near, self.far, self.modes];
+        each.into_iter().all(|trust| trust.is_sound(fitted))
+    }
 }
 
 /// What one target's model is, for reports.
@@ -99,10 +107,16 @@ pub struct TargetFacts {
     pub rows: usize,
     /// Network variants among them.
     pub variants: usize,
+    /// What variants of fitted networks are described by.
+    pub features_near: FeatureSet,
+    /// And other networks: what left-out networks spoke for, or what was asked for.
+    pub features_far: FeatureSet,
     /// Part of the trees' correction that is used on variants of fitted networks.
     pub trees_used_near: f64,
     /// And on other networks.
     pub trees_used_far: f64,
+    /// How far off it is on networks that were left out; None where they are too few.
+    pub held_out: Option<HeldOut>,
     /// Power modes among them; 0 where rows do not differ in their clocks.
     pub modes: usize,
     /// And of the trees' correction in power modes that were not measured.
@@ -140,13 +154,16 @@ impl Model {
             target: model.target,
             rows: model.rows,
             variants: model.variants,
-            trees_used_near: model.shrink.near,
-            trees_used_far: model.shrink.far,
+            features_near: model.trust.near.features,
+            features_far: model.trust.far.features,
+            trees_used_near: model.trust.near.shrink,
+            trees_used_far: model.trust.far.shrink,
+            held_out: model.held_out,
             modes: match model.across() {
                 Across::Modes => model.modes.len(),
                 Across::Boards => 0,
             },
-            trees_used_modes: model.shrink.modes,
+            trees_used_modes: model.trust.modes.shrink,
             near_withheld: model.intervals.near.as_ref().err().cloned(),
             far_withheld: model.intervals.far.as_ref().err().cloned(),
             modes_withheld: model

@@ -5,16 +5,16 @@ use std::fmt::Write;
 use crate::dataset::{Dataset, STALL_RULE, Stall, Target, Undescribed};
 use crate::eval::{Evaluation, Protocol};
 use crate::features::FeatureSet;
-use crate::model::{Answer, Kin, Model, Prediction, Reason, Verdict};
+use crate::model::{Answer, HeldOut, Kin, Model, Prediction, Reason, Verdict};
 use crate::words::many;
 
 /// A table of errors, and what was left out.
 pub fn evaluation(evaluation: &Evaluation) -> String {
     let mut text = String::new();
-    let features = match evaluation.features {
-        FeatureSet::Perf4sight => "perf4sight's features",
-        FeatureSet::Jetlag => "jetlag's features",
-    };
+    let features = evaluation.features.map_or_else(
+        || "features chosen by what is fitted".to_owned(),
+        |features| features.to_string(),
+    );
     let how = match evaluation.protocol {
         None => "fitted on another folder".to_owned(),
         Some(Protocol::SameNetwork) => {
@@ -179,15 +179,18 @@ pub fn model(model: &Model) -> String {
         line(
             &mut text,
             format_args!(
-                "  {} {}: {} of {}; of the trees' correction {:.0} % is used on variants of these networks, {:.0} % on others",
+                "  {} {}: {} of {}; {} for variants of these networks, {} for others",
                 target.stage,
                 target.target,
                 many(target.rows, "row"),
                 many(target.variants, "variant"),
-                100.0 * target.trees_used_near,
-                100.0 * target.trees_used_far
+                described(target.features_near, target.trees_used_near),
+                described(target.features_far, target.trees_used_far)
             ),
         );
+        if let Some(own) = &target.held_out {
+            line(&mut text, format_args!("    {}", held_out(own)));
+        }
         if target.modes > 0 {
             line(
                 &mut text,
@@ -204,6 +207,25 @@ pub fn model(model: &Model) -> String {
         }
     }
     text
+}
+
+fn described(features: FeatureSet, trees: f64) -> String {
+    match features {
+        FeatureSet::Perf4sight => features.to_string(),
+        FeatureSet::Jetlag | FeatureSet::Both => {
+            format!("{features} with {:.0} % of the trees' correction", 100.0 * trees)
+        }
+    }
+}
+
+fn held_out(own: &HeldOut) -> String {
+    format!(
+        "each of {} left out: {:.1} % off in the mean, {:.0} % of rows in intervals that aim at {:.0} %",
+        many(own.networks, "network"),
+        own.mean_pct,
+        own.inside_pct,
+        own.aimed_pct
+    )
 }
 
 /// Values with their intervals, whether it fits and is in time, and every reason to doubt.
@@ -294,6 +316,14 @@ pub fn answer(answer: &Answer) -> String {
             &mut text,
             format_args!("  Degraded: this network is none of the fitted ones."),
         );
+        for said in &answer.predictions {
+            if let Some(own) = &said.held_out {
+                line(
+                    &mut text,
+                    format_args!("    {}: {}", name(said.target), held_out(own)),
+                );
+            }
+        }
     }
     if answer.predictions.iter().any(|said| !said.is_measured_mode) {
         line(

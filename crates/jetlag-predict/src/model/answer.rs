@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::cross::joined;
+use super::held_out::HeldOut;
 use super::interval::{Interval, Withheld};
 use super::member::{Example, Opinion};
 use super::modes::Unanswered;
@@ -11,7 +12,7 @@ use super::{Model, TargetModel};
 use crate::base::Across;
 use crate::dataset::Target;
 use crate::error::PredictError;
-use crate::features::{Device, Stage, TermsOfOne};
+use crate::features::{Device, FeatureSet, Stage, TermsOfOne};
 use crate::layers::LayerTable;
 
 /// What is asked.
@@ -44,6 +45,8 @@ pub struct Prediction {
     pub withheld: Option<Withheld>,
     /// Whether the network is a variant of a fitted one.
     pub kin: Kin,
+    /// Of another network: how far off the model is on those that were left out; None where they are too few.
+    pub held_out: Option<HeldOut>,
     /// Whether rows of this power mode were fitted; true where the fitted rows do not differ in modes.
     pub is_measured_mode: bool,
     /// Every reason to doubt; empty for a network like the fitted ones.
@@ -307,15 +310,20 @@ impl TargetModel {
                 Across::Boards => (true, Vec::new()),
             };
             unlike.extend(beyond);
-            let shrink = match kin {
-                Kin::Fitted if is_measured => self.shrink.near,
-                Kin::Fitted => self.shrink.modes,
-                Kin::Other => self.shrink.far,
+            let mut trust = match kin {
+                Kin::Fitted if is_measured => self.trust.near,
+                Kin::Fitted => self.trust.modes,
+                Kin::Other => self.trust.far,
             };
+            if self.features == FeatureSet::Both && self.known.larger(&example.terms).is_some() {
+                // Trees on sums say nothing larger than they saw.
+                trust.features = FeatureSet::Jetlag;
+            }
             let width = self.intervals.of(kin, is_measured);
-            let (log, spread) = joined(&opinions, shrink);
-            let excess = opinions.iter().map(|said| libm::log(said.excess)).sum::<f64>()
-                / opinions.len().max(1) as f64;
+            let (log, spread) = joined(&opinions, trust);
+            let of_bases = || opinions.iter().filter(|said| !said.is_of_sums);
+            let excess =
+                of_bases().map(|said| libm::log(said.excess)).sum::<f64>() / of_bases().count().max(1) as f64;
             let value = libm::exp(log);
             Prediction {
                 target: self.target,
@@ -324,6 +332,7 @@ impl TargetModel {
                 interval: width.as_ref().ok().map(|width| width.around(log, spread, level)),
                 withheld: width.err(),
                 kin,
+                held_out: self.held_out.filter(|_| kin == Kin::Other),
                 is_measured_mode: is_measured,
                 unlike,
             }

@@ -15,10 +15,10 @@ use crate::trees::Forest;
 #[cfg(test)]
 mod tests;
 
-/// Version 2 counts attention, windows, shared weights and sizes as what they are.
+/// Version 3 has a set of features for each target, and what left-out networks showed.
 const KIND: Kind = Kind {
     magic: b"jetlagPM",
-    version: 2,
+    version: 3,
 };
 
 /// What stands before the trees.
@@ -80,7 +80,8 @@ impl Model {
                 }
                 model.members.push(member);
             }
-            if model.members.is_empty() || !model.known.is_sound() || !model.modes.is_sound() {
+            let is_sound = model.known.is_sound() && model.modes.is_sound();
+            if model.members.is_empty() || !is_sound || !model.trust.is_sound(model.features) {
                 return Err(damaged("what a target was fitted on"));
             }
         }

@@ -1,15 +1,14 @@
 //! Conformal intervals: residuals of rows that were left out, divided by how uncertain the model was, and their quantile.
 //!
 //! Rows of one network err alike, so what a new network will bring cannot be read from the number of rows. For other networks
-//! each fitted one is left out in turn. With few networks the interval is as wide as the worst of them needed. With K networks such
-//! an interval holds the level for the next network with a probability of K / (K + 1), if networks are alike: 3 in 4 with three.
-//! Where the networks suffice for the level (nine for 90 %), it is the quantile of all rows, in which each network counts alike:
-//! it then holds for a row of the next network with that probability, and is no wider than that takes. Power modes are left out in
-//! the same way, and each counts alike.
+//! each fitted one is left out in turn, and each counts alike. Where the networks suffice for the level (nine for 90 %), it is the
+//! quantile of all rows: it then holds for a row of the next network with that probability, and is no wider than that takes. No quantile
+//! of fewer networks holds the level whatever their distribution is. There errors are taken for normal ones, of a size that K networks
+//! have shown: the root of their mean square, times Student's t with K degrees of freedom. Power modes are left out in the same way.
 
 use serde::{Deserialize, Serialize};
 
-use super::cross::{Unseen, joined};
+use super::cross::{Trust, Unseen, joined};
 use super::unlike::Kin;
 use crate::words::many;
 
@@ -102,12 +101,12 @@ impl Intervals {
 }
 
 impl Width {
-    /// Of left-out rows. By group: their common quantile, or with few groups the widest of what each needs.
-    pub(crate) fn of(unseen: &[Unseen], shrink: f64, level: f64, by_group: bool) -> Option<Self> {
+    /// Of left-out rows; by group, each group counts alike.
+    pub(crate) fn of(unseen: &[Unseen], trust: Trust, level: f64, by_group: bool) -> Option<Self> {
         let said: Vec<(f64, f64, usize)> = unseen
             .iter()
             .map(|row| {
-                let (log, spread) = joined(&row.opinions, shrink);
+                let (log, spread) = joined(&row.opinions, trust);
                 (
                     (libm::log(row.value) - log).abs(),
                     spread,
@@ -124,14 +123,10 @@ impl Width {
             scores[group].push(left / (spread + typical));
         }
         scores.retain(|own| !own.is_empty());
-        let worst = || {
-            let each = scores.iter().filter_map(|own| conformal(own.clone(), level));
-            each.fold(0.0_f64, f64::max)
+        let quantile = match by_group {
+            false => conformal(scores.into_iter().next()?, level)?,
+            true => pooled(&scores, level).unwrap_or_else(|| of_few(&scores, level)),
         };
-        let quantile = by_group
-            .then(|| pooled(&scores, level))
-            .flatten()
-            .unwrap_or_else(worst);
         Some(Self { quantile, typical })
     }
 
@@ -148,6 +143,13 @@ impl Width {
         [self.quantile, self.typical]
             .into_iter()
             .all(|x| x.is_finite() && x >= 0.0)
+    }
+
+    /// Whether the interval around what was said of a row holds its value.
+    pub(super) fn holds(self, row: &Unseen, trust: Trust, level: f64) -> bool {
+        let (log, spread) = joined(&row.opinions, trust);
+        let interval = self.around(log, spread, level);
+        (interval.low..=interval.high).contains(&row.value)
     }
 
     /// The interval around exp(log).
@@ -191,6 +193,44 @@ fn pooled(groups: &[Vec<f64>], level: f64) -> Option<f64> {
     weighted.last().map(|(score, _)| *score)
 }
 
+/// What a normal error exceeds as seldom as the level asks, where a few groups have shown how large errors are. The errors of a group
+/// are taken for one.
+fn of_few(groups: &[Vec<f64>], level: f64) -> f64 {
+    let square = |own: &Vec<f64>| own.iter().map(|score| score * score).sum::<f64>() / own.len() as f64;
+    let mean = groups.iter().map(square).sum::<f64>() / groups.len() as f64;
+    student(groups.len(), level) * libm::sqrt(mean)
+}
+
+/// The value that Student's t with so many degrees of freedom exceeds on neither side with probability `level`: Abramowitz and Stegun,
+/// *Handbook of Mathematical Functions*, 26.7.3 and 26.7.4, halved until it is found.
+fn student(freedom: usize, level: f64) -> f64 {
+    let within = |t: f64| {
+        let angle = libm::atan(t / libm::sqrt(freedom as f64));
+        let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
+        let is_even = freedom.is_multiple_of(2);
+        let first = if is_even { 1.0 } else { cosine };
+        let (mut term, mut sum) = (first, if freedom == 1 { 0.0 } else { first });
+        for place in (2 + freedom % 2..freedom).step_by(2) {
+            term *= cosine * cosine * (place - 1) as f64 / place as f64;
+            sum += if place + 1 < freedom { term } else { 0.0 };
+        }
+        match is_even {
+            true => sine * sum,
+            false => std::f64::consts::FRAC_2_PI * (angle + sine * sum),
+        }
+    };
+    let (mut low, mut high) = (0.0, 1e3);
+    for _ in 0..64 {
+        let middle = f64::midpoint(low, high);
+        if within(middle) < level {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    high
+}
+
 /// Why intervals of fitted networks are withheld, if they are.
 pub(super) fn few_variants(variants: usize, rows: usize) -> Option<Withheld> {
     (variants < LEAST_VARIANTS || rows < LEAST_ROWS).then_some(Withheld::FewVariants { variants, rows })
@@ -198,7 +238,15 @@ pub(super) fn few_variants(variants: usize, rows: usize) -> Option<Withheld> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(
+        clippy::print_stdout,
+        reason = "figures of docs/evidence/predict.md are printed with --nocapture"
+    )]
+
     use super::*;
+    use crate::features::FeatureSet;
+    use crate::model::Opinion;
+    use crate::random::Random;
 
     #[test]
     fn groups_count_alike_and_too_few_have_no_common_quantile() {
@@ -209,6 +257,75 @@ mod tests {
         assert_eq!(pooled(&groups, 0.9), Some(50.0));
         assert_eq!(pooled(&groups[..8], 0.9), None);
         assert_eq!(pooled(&groups[..9], 0.9), Some(2.0));
+    }
+
+    /// Rows of networks that err by a bias of their own and by chance; `of` of them, with their numbers for groups.
+    fn networks(random: &mut Random, of: usize) -> Vec<Unseen> {
+        let mut normal = || (0..12).map(|_| f64::from(random.unit())).sum::<f64>() - 6.0;
+        let mut rows = Vec::new();
+        for group in 0..of {
+            let bias = 0.15 * normal();
+            rows.extend((0..20).map(|_| Unseen {
+                opinions: vec![Opinion {
+                    log_base: 0.0,
+                    correction: 0.0,
+                    spread: 0.1,
+                    excess: 1.0,
+                    is_of_sums: false,
+                }],
+                value: libm::exp(bias + 0.07 * normal()),
+                group,
+                kin: Kin::Other,
+            }));
+        }
+        rows
+    }
+
+    #[test]
+    fn intervals_of_any_number_of_networks_hold_for_the_next() {
+        let trust = Trust {
+            features: FeatureSet::Jetlag,
+            shrink: 0.0,
+        };
+        let mut random = Random::new(1, 1);
+        for count in [3, 4, 6, 8, 9, 12, 30] {
+            let (mut held, mut all) = (0, 0);
+            for _ in 0..600 {
+                let width = Width::of(&networks(&mut random, count), trust, 0.9, true).unwrap();
+                let next = networks(&mut random, 1);
+                held += next.iter().filter(|row| width.holds(row, trust, 0.9)).count();
+                all += next.len();
+            }
+            let share = f64::from(held as u32) / f64::from(all as u32);
+            // From nine on no distribution is assumed, which is paid for with width where they are few.
+            let most = if (9..30).contains(&count) { 0.98 } else { 0.95 };
+            println!("{count} networks: {share}");
+            assert!((0.87..most).contains(&share), "{count} networks: {share}");
+        }
+    }
+
+    #[test]
+    fn students_t_has_its_published_values() {
+        for (freedom, level, wanted) in [
+            (1, 0.9, 6.314),
+            (2, 0.9, 2.920),
+            (3, 0.9, 2.353),
+            (4, 0.9, 2.132),
+            (5, 0.95, 2.571),
+            (8, 0.95, 2.306),
+            (30, 0.99, 2.750),
+        ] {
+            let found = student(freedom, level);
+            assert!((found - wanted).abs() < 6e-4, "{freedom} {level}: {found}");
+        }
+    }
+
+    #[test]
+    fn few_groups_make_a_wide_interval_and_each_counts_alike() {
+        // One group that errs by 2 and one by 0, whatever their rows: the root of the mean square is √2.
+        let few = of_few(&[vec![2.0; 100], vec![0.0]], 0.9);
+        assert!((few - 2.920 * 2.0_f64.sqrt()).abs() < 1e-3, "{few}");
+        assert!(of_few(&[vec![1.0], vec![1.0], vec![1.0]], 0.9) > of_few(&vec![vec![1.0]; 8], 0.9));
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub(crate) struct Opinion {
     pub(crate) correction: f64,
     pub(crate) spread: f64,
     pub(crate) excess: f64,
+    /// Whether it comes from perf4sight's sums.
+    pub(crate) is_of_sums: bool,
 }
 
 /// Energy is of a frame, and the terms are of a step.
@@ -63,12 +65,21 @@ pub(crate) fn fit(
     values: &[f64],
     ceiling: Option<f64>,
 ) -> Result<Vec<Member>, PredictError> {
-    if recipe.features == FeatureSet::Perf4sight {
+    let mut members = Vec::new();
+    if recipe.features.has_sums() {
         let rows = Rows::new(&published(examples))?;
-        return Ok(vec![Member {
+        // As published: to single rows.
+        let options = TreeOptions {
+            min_leaf: 1,
+            ..recipe.trees
+        };
+        members.push(Member {
             base: None,
-            forest: Forest::fit(&rows, values, recipe.trees)?,
-        }]);
+            forest: Forest::fit(&rows, values, options)?,
+        });
+    }
+    if !recipe.features.has_terms() {
+        return Ok(members);
     }
     let points: Vec<base::Point<'_>> = examples
         .iter()
@@ -84,7 +95,6 @@ pub(crate) fn fit(
     let time = time(recipe, examples);
     let bases = base::fitted(recipe.target, recipe.form, &points, ceiling, time.as_ref());
     let count = bases.len();
-    let mut members = Vec::with_capacity(count);
     for (number, base) in bases.into_iter().enumerate() {
         let said: Vec<Said> = examples
             .iter()
@@ -147,6 +157,7 @@ impl Member {
                 correction: 0.0,
                 spread: said.spread / said.mean.max(f64::MIN_POSITIVE),
                 excess: 1.0,
+                is_of_sums: true,
             };
             let rows = Rows::new(&published(examples))?;
             return Ok(self.forest.predict(&rows).into_iter().map(plain).collect());
@@ -161,6 +172,7 @@ impl Member {
             correction: correction.mean,
             spread: correction.spread,
             excess: said.demand / said.value,
+            is_of_sums: false,
         };
         Ok(examples.iter().zip(&said).zip(corrections).map(opinion).collect())
     }

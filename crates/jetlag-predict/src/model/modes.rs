@@ -48,7 +48,7 @@ impl Modes {
     pub(super) fn across(&self, features: FeatureSet) -> Across {
         match features {
             FeatureSet::Jetlag if self.0.len() > 1 => Across::Modes,
-            FeatureSet::Jetlag | FeatureSet::Perf4sight => Across::Boards,
+            FeatureSet::Jetlag | FeatureSet::Perf4sight | FeatureSet::Both => Across::Boards,
         }
     }
 

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::base::{Base, FORMS, share};
 use super::data::{Measured, Meeting, PairData, PairError, Signature};
-use crate::model::{FitOptions, Interval, Kin, Opinion, Unseen, Width, best_shrink, joined};
+use crate::features::FeatureSet;
+use crate::model::{FitOptions, Interval, Kin, Opinion, Trust, Unseen, Width, best_trust, joined};
 use crate::trees::{Forest, Rows, TreeOptions};
 
 /// Fewest slowdowns, and networks in pairs, that a model is made of.
@@ -33,7 +34,7 @@ pub(super) struct PairFacts {
     pub(super) paired: BTreeSet<String>,
     pub(super) rows: usize,
     /// How much of the trees' correction is used for networks of fitted pairs, and for others.
-    pub(super) shrink: [f64; 2],
+    pub(super) trust: [Trust; 2],
     pub(super) near: Option<Width>,
     pub(super) far: Option<Width>,
 }
@@ -47,7 +48,10 @@ impl PairFacts {
             signature.loads() == self.loads && Signature::new(name, signature.meetings.clone()).is_ok()
         });
         part(self.level)
-            && self.shrink.into_iter().all(part)
+            && self
+                .trust
+                .into_iter()
+                .all(|trust| trust.is_sound(FeatureSet::Jetlag))
             && width(&self.near)
             && width(&self.far)
             && signatures
@@ -164,7 +168,11 @@ pub(super) fn fit(
         let is_held = |at: usize| pairs[at].network == *network || pairs[at].beside == *network;
         far.extend(leave_out(&rows, is_held, group, options, fewer)?);
     }
-    let shrink = [best_shrink(&near), best_shrink(&far)];
+    let all = Trust {
+        features: FeatureSet::Jetlag,
+        shrink: 1.0,
+    };
+    let trust = [&near, &far].map(|unseen| best_trust(unseen, &[FeatureSet::Jetlag]).unwrap_or(all));
     Ok(PairModel {
         facts: PairFacts {
             place: data.place.clone(),
@@ -173,9 +181,9 @@ pub(super) fn fit(
             networks: data.networks.clone(),
             paired: paired.into_iter().map(str::to_owned).collect(),
             rows: rows.len(),
-            shrink,
-            near: Width::of(&near, shrink[0], options.level, true),
-            far: Width::of(&far, shrink[1], options.level, true),
+            trust,
+            near: Width::of(&near, trust[0], options.level, true),
+            far: Width::of(&far, trust[1], options.level, true),
         },
         members,
     })
@@ -237,6 +245,7 @@ fn opinions(members: &[PairMember], rows: &[Row<'_>]) -> Result<Vec<Vec<Opinion>
                 correction: correction.mean,
                 spread: correction.spread,
                 excess: 1.0,
+                is_of_sums: false,
             });
         }
     }
@@ -323,11 +332,11 @@ impl PairModel {
             true => Kin::Fitted,
             false => Kin::Other,
         };
-        let (shrink, width) = match kin {
-            Kin::Fitted => (self.facts.shrink[0], self.facts.near),
-            Kin::Other => (self.facts.shrink[1], self.facts.far),
+        let (trust, width) = match kin {
+            Kin::Fitted => (self.facts.trust[0], self.facts.near),
+            Kin::Other => (self.facts.trust[1], self.facts.far),
         };
-        let (log, spread) = joined(said.first().map_or(&[][..], Vec::as_slice), shrink);
+        let (log, spread) = joined(said.first().map_or(&[][..], Vec::as_slice), trust);
         let mut unlike = self.beyond(network, of);
         if beside != network {
             unlike.extend(self.beyond(beside, other));

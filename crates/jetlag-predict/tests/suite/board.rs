@@ -414,9 +414,9 @@ fn a_target_of_one_mode_is_withheld_in_others() {
         })
     };
     let one = power_of_one(0);
-    let own = ask(&one, FeatureSet::Jetlag, 0).unwrap();
+    let own = ask(&one, Some(FeatureSet::Jetlag), 0).unwrap();
     assert!(own.predictions.len() == 3 && own.withheld.is_empty(), "{own:?}");
-    let other = ask(&one, FeatureSet::Jetlag, 26).unwrap();
+    let other = ask(&one, Some(FeatureSet::Jetlag), 26).unwrap();
     assert_eq!((other.predictions.len(), other.withheld.len()), (2, 1));
     assert_eq!(other.withheld[0].target, Target::Power);
     assert!(matches!(other.withheld[0].why, Unknown::OneMode { .. }));
@@ -427,14 +427,14 @@ fn a_target_of_one_mode_is_withheld_in_others() {
     );
     // The last board's mode is not known.
     let not_told = power_of_one(one.devices.len() - 1);
-    let answer = ask(&not_told, FeatureSet::Jetlag, 0).unwrap();
+    let answer = ask(&not_told, Some(FeatureSet::Jetlag), 0).unwrap();
     assert_eq!(answer.withheld[0].why, Unknown::NotTold);
     // These features see no clocks: rows of several modes are one to them.
-    let blind = ask(&one, FeatureSet::Perf4sight, 0).unwrap();
+    let blind = ask(&one, Some(FeatureSet::Perf4sight), 0).unwrap();
     let why: Vec<&Unknown> = blind.withheld.iter().map(|none| &none.why).collect();
     assert_eq!(why, [&Unknown::Features { modes: 54 }; 2]);
     assert_eq!(blind.predictions[0].target, Target::Power);
-    let nothing = ask(&one, FeatureSet::Perf4sight, 26).unwrap_err();
+    let nothing = ask(&one, Some(FeatureSet::Perf4sight), 26).unwrap_err();
     assert!(matches!(nothing, PredictError::Mode { .. }), "{nothing}");
 }
 

@@ -78,7 +78,7 @@ fn scikit_learn_scores_the_same() {
         for seed in 0..seeds {
             let options = EvalOptions {
                 fit: FitOptions {
-                    features: FeatureSet::Perf4sight,
+                    features: Some(FeatureSet::Perf4sight),
                     seed,
                     ..FitOptions::default()
                 },
