@@ -36,7 +36,7 @@ PATH=$zig:$PATH cargo-zigbuild check --quiet --release -p jetlag-report -p jetla
 
 # In the same profile and folder as everything else, so that what they have in common is not compiled again.
 outside=$(CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target} \
-  cargo run --quiet --release --manifest-path tests/outside/Cargo.toml -- tests/records/v1.6.mcap)
+  cargo run --quiet --release --manifest-path tests/outside/Cargo.toml -- tests/records/run.mcap)
 frames=$(grep -cE '^[a-z]+ [0-9]+ [0-9.]+$' <<<"$outside" || true)
 if [ "$frames" = 0 ] || [ "$frames" != "$(wc -l <<<"$outside")" ]; then
   echo "check_offline_half: tests/outside printed no frames:" >&2

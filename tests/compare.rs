@@ -268,7 +268,10 @@ fn rows_are_compared_where_there_are_any_and_what_a_run_lacks_is_said() {
     for row in camera["rows"].as_array().expect("rows") {
         assert!(row["verdict"] == "same" || row["verdict"] == "unknown", "{row}");
     }
-    let untraced = format!("{records}/v1.7.mcap");
+    let untraced = folder.path().join("untraced.mcap").display().to_string();
+    let simulated = scenario(folder.path(), "untraced", "9ms");
+    let recorded = run(&["run", &simulated, "--quiet", "--out", &untraced], folder.path());
+    assert_eq!(recorded.status.code(), Some(0), "{}", stderr(&recorded));
     let (code, text, errors) = compared(&[&untraced, &untraced, "--kernels"]);
     assert_eq!(
         code,

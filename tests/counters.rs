@@ -118,7 +118,7 @@ fn files_that_are_none_of_ncu_s_are_refused() {
     );
     std::fs::write(&file, "{\"schema\": 7, \"measurements\": []}").unwrap();
     let refused = run(
-        &["roofline", "tests/records/v1.10.mcap", "--counters", &file],
+        &["roofline", "tests/records/run.mcap", "--counters", &file],
         &repository(),
     );
     assert_refused(&refused, 2, &["version 7", "count again"]);

@@ -148,12 +148,12 @@ fn models_are_there_or_say_how_to_have_them() {
         "tests/suite.rs",
     ];
     assert_answer(&jetlag(&variants), "models", is_built);
-    assert_answer(&jetlag(&["eval", "tests/records/v1.3.mcap"]), "models", is_built);
+    assert_answer(&jetlag(&["eval", "tests/records/run.mcap"]), "models", is_built);
 }
 
 #[test]
 fn parquet_is_there_or_says_how_to_have_it() {
-    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/v1.3.mcap");
+    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/run.mcap");
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("tables").display().to_string();
     let export = jetlag(&["export", run, "--format", "parquet", "-o", &out]);

@@ -153,7 +153,7 @@ fn inspect_shows_a_bag_s_topics_and_tells_it_from_a_run() {
     assert_eq!(report["bag"]["topics"].as_array().unwrap().len(), 7);
     assert_eq!(report["bag"]["messages"], 7);
     // A run is one still.
-    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/v1.8.mcap");
+    let run = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/run.mcap");
     assert!(said(&jetlag(&["inspect", run])).contains("made"));
     let sqlite = shared("data/sensors/bags/kitti_sqlite3/kitti_sqlite3.db3").unwrap();
     let text = said(&jetlag(&["inspect", &sqlite.display().to_string()]));

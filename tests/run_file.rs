@@ -23,7 +23,7 @@ use std::path::Path;
 
 use jetlag::record::{
     Completeness, Event, FrameRecord, Manifest, OVERHEAD_TENANT, Phase, ReadError, RunReader, RunWriter,
-    SCHEMA_MAJOR_WITHOUT_SCENARIO, Submission,
+    SCHEMA_MAJOR, Submission,
 };
 use jetlag::units::{Nanos, Stamp};
 use proptest::prelude::*;
@@ -234,11 +234,11 @@ fn what_is_no_run_file_is_refused_in_plain_words() {
     assert!(problem(&foreign).contains("an MCAP file from another program"));
 
     let newer = Manifest {
-        schema_major: SCHEMA_MAJOR_WITHOUT_SCENARIO + 1,
+        schema_major: SCHEMA_MAJOR + 1,
         ..made::manifest()
     };
     let words = problem(&written(&newer, &[]));
-    assert!(words.contains("is a run file of version 3"), "{words}");
+    assert!(words.contains("is a run file of version 2"), "{words}");
     assert!(words.contains("update jetlag"), "{words}");
 
     let missing = RunReader::open(Path::new("no/such/run.mcap"))

@@ -30,8 +30,8 @@ use crate::clock::{Clock, RealClock};
 use crate::files;
 use crate::record::writer::RunWriter;
 use crate::record::{
-    Completeness, Event, Finding, Manifest, RECORDING_WINDOW, RunReader, SCHEMA_MINOR, SampleRecord, Subject,
-    WindowRecord,
+    Completeness, Event, Finding, Manifest, RECORDING_WINDOW, RunReader, SCHEMA_MAJOR, SCHEMA_MINOR,
+    SampleRecord, Subject, WindowRecord,
 };
 use crate::scenario::Telemetry;
 use crate::shell;
@@ -539,7 +539,7 @@ impl Recording {
         let anchor = if source.live { RealClock.now() } else { Stamp(0) };
         let subject = Subject::Name("monitor".to_owned());
         let manifest = source.manifest.clone().unwrap_or_else(|| Manifest {
-            schema_major: subject.schema_major(),
+            schema_major: SCHEMA_MAJOR,
             schema_minor: SCHEMA_MINOR,
             jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
             command_line: crate::board::command_line(),

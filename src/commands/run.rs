@@ -402,7 +402,7 @@ pub(super) fn manifest(scenario: &Scenario, tenants: &[Ready], processes: Option
     }
     let subject = Subject::from(scenario.clone());
     Manifest {
-        schema_major: subject.schema_major(),
+        schema_major: crate::record::SCHEMA_MAJOR,
         schema_minor: crate::record::SCHEMA_MINOR,
         jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: board::command_line(),

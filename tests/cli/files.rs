@@ -170,7 +170,7 @@ fn inspect_tells_what_is_in_a_run_file_and_report_what_came_out() {
         assert!(inspected.contains(said), "{said}: {inspected}");
     }
     // A simulated run has no readings; a record that was made has some.
-    let made = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/v1.9.mcap");
+    let made = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/run.mcap");
     let made = stdout(&run(&["inspect", made], folder.path()));
     assert!(
         made.contains("RECORDS") && made.contains("readings by host"),

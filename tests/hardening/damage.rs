@@ -134,12 +134,9 @@ fn is_silent_loss(damaged: &Damaged, original: &Original) -> bool {
             Err(_) => return false,
         }
     }
-    // A manifest has a checksum since version 1.6: of those before, nothing tells that one was changed.
-    let has_checksum = original.manifest.schema_minor >= 6;
     // As text, since a reading that is NaN is like no other.
     let same = || {
-        (*reader.manifest() == original.manifest || !has_checksum)
-            && format!("{events:?}") == format!("{:?}", original.events)
+        *reader.manifest() == original.manifest && format!("{events:?}") == format!("{:?}", original.events)
     };
     !damaged.forged && reader.completeness() == Completeness::Whole && !same()
 }

@@ -61,7 +61,7 @@ fn run_file(bytes: &[u8]) {
 
 /// The content of a chunk whose checksum is right: behind what every damage is caught by.
 fn messages(bytes: &[u8]) {
-    const HEAD: &[u8] = include_bytes!("../records/v1.6.mcap");
+    const HEAD: &[u8] = include_bytes!("../records/run.mcap");
     // The header and the manifest of a whole file, then this chunk.
     let mut at = 8;
     while HEAD[at] != 6 {

@@ -197,20 +197,30 @@ fn ceilings_are_measured_written_and_read_again() {
 }
 
 #[test]
-fn runs_of_earlier_versions_and_wrong_ceilings_are_told() {
-    let old = "tests/records/v1.10.mcap";
-    let folder = tempfile::tempdir().unwrap();
-    let ceilings = high(folder.path());
+fn runs_without_networks_and_wrong_ceilings_are_trun_file() {
+    let frun_fileer = tempfile::tempdir().unwrap();
+    let run_file = frun_fileer.path().join("sim.mcap").display().to_string();
+    done(&[
+        "run",
+        "configs/sim.ron",
+        "--duration",
+        "5s",
+        "--quiet",
+        "--out",
+        &made,
+    ]);
+    let run_file = made.as_str();
+    let ceilings = high(frun_fileer.path());
     // Simulated tenants execute nothing: there is nothing to place, and that is no error.
-    let text = done(&["roofline", old, "--ceilings", &ceilings]);
+    let text = done(&["roofline", run_file, "--ceilings", &ceilings]);
     assert!(text.contains("ROOFLINE"), "{text}");
-    assert!(text.contains("v1.10.mcap has no point: no tenant"), "{text}");
+    assert!(text.contains("sim.mcap has no point: no tenant"), "{text}");
     // A file that was cut off: what it lacks is lacking here as well, and of several runs those without a point are named.
-    let cut = folder.path().join("cut.mcap");
-    let whole = std::fs::read(repository().join(old)).unwrap();
+    let cut = frun_fileer.path().join("cut.mcap");
+    let whole = std::fs::read(repository().join(run_file)).unwrap();
     std::fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
-    let text = done(&["roofline", old, &cut.display().to_string()]);
-    for said in ["truncated-file", "v1.10.mcap, cut.mcap have no point"] {
+    let text = done(&["roofline", run_file, &cut.display().to_string()]);
+    for said in ["truncated-file", "sim.mcap, cut.mcap have no point"] {
         assert!(text.contains(said), "{said}: {text}");
     }
     for (arguments, said) in [
@@ -219,12 +229,15 @@ fn runs_of_earlier_versions_and_wrong_ceilings_are_told() {
             vec!["--board", "Jetson AGX Orin 64GB", "--mode", "FAST"],
             "no power mode is called",
         ),
-        (vec!["--ceilings", "tests/records/v1.mcap"], "ceilings"),
+        (vec!["--ceilings", "tests/records/run.mcap"], "ceilings"),
         (vec!["--ceilings", "nowhere.json"], "nowhere.json"),
     ] {
-        let output = run(&[&["roofline", old], &arguments[..]].concat(), &repository());
+        let output = run(&[&["roofline", run_file], &arguments[..]].concat(), &repository());
         assert_refused(&output, 2, &[said]);
     }
-    let output = run(&["report", old, "--board", "Jetson AGX Orin 64GB"], &repository());
+    let output = run(
+        &["report", run_file, "--board", "Jetson AGX Orin 64GB"],
+        &repository(),
+    );
     assert_refused(&output, 2, &["--layers"]);
 }

@@ -95,7 +95,6 @@ pub(crate) fn manifest() -> Manifest {
 pub(crate) fn of_an_application() -> Manifest {
     let mut manifest = manifest();
     manifest.subject = Subject::Name("app".into());
-    manifest.schema_major = manifest.subject.schema_major();
     for (tenant, hz) in manifest.tenants.iter_mut().zip([Some(30.0), None]) {
         tenant.backend = APPLICATION_BACKEND.into();
         tenant.device = Some(Device::Host);

@@ -5,10 +5,7 @@ use std::time::Duration;
 
 use jetlag::analysis::Summary;
 use jetlag::range::{RangeError, Recording, Tenant, now};
-use jetlag::record::{
-    ApplicationTenant, Completeness, Event, Manifest, Outcome, RunReader, Stage, TenantManifest,
-};
-use jetlag::scenario::{self, Arrival, BackendChoice, Scenario};
+use jetlag::record::{Completeness, Event, Outcome, RunReader, Stage};
 use jetlag::units::Nanos;
 use nvidia_doubles::machine::python;
 use serde_json::Value;
@@ -16,50 +13,6 @@ use serde_json::Value;
 use crate::common::output::run;
 use crate::summary::export::{ended, judge, judge_trace, text};
 use crate::summary::made_up;
-
-/// As jetlag wrote it up to version 1.7 of the format: with a scenario that nobody had.
-fn with_a_scenario(manifest: &Manifest) -> Manifest {
-    let of_application = |tenant: &TenantManifest| {
-        let said = tenant.application.clone().expect("an application's");
-        scenario::Tenant {
-            backend_reason: Some("an application's own code".to_owned()),
-            arrival: said.hz.map_or(Arrival::Closed, |hz| Arrival::Periodic {
-                hz,
-                phase: Nanos::ZERO,
-                jitter: Nanos::ZERO,
-            }),
-            deadline: said.deadline,
-            ..scenario::Tenant::of_backend(&tenant.name, BackendChoice::Null)
-        }
-    };
-    let scenario = Scenario {
-        tenants: manifest.tenants.iter().map(of_application).collect(),
-        ..Scenario::empty(manifest.name())
-    };
-    Manifest {
-        schema_major: 1,
-        subject: scenario.into(),
-        ..manifest.clone()
-    }
-}
-
-#[test]
-fn the_summary_is_the_same_with_the_scenario_that_earlier_versions_wrote() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("app.mcap");
-    record(&path);
-    let mut reader = RunReader::open(&path).expect("a run file");
-    let mut now = reader.manifest().clone();
-    assert_eq!((now.schema_major, now.scenario()), (2, None));
-    now.tenants[1].application = Some(ApplicationTenant {
-        hz: Some(50.0),
-        deadline: None,
-    });
-    let events: Vec<Event> = reader.by_ref().map(|event| event.expect("whole")).collect();
-    let summaries = [&now, &with_a_scenario(&now)]
-        .map(|manifest| serde_json::to_value(made_up::summarize(manifest, &events)).expect("figures"));
-    assert_eq!(summaries[0], summaries[1]);
-}
 
 fn read(path: &Path) -> (Vec<Event>, Summary) {
     let mut reader = RunReader::open(path).expect("a run file");

@@ -15,7 +15,8 @@ use super::writing::{Feed, Writing};
 use jetlag_board::Roots;
 use jetlag_record::writer::{RecordError, RunWriter};
 use jetlag_record::{
-    APPLICATION_BACKEND, ApplicationTenant, Device, Manifest, SCHEMA_MINOR, Subject, TenantManifest,
+    APPLICATION_BACKEND, ApplicationTenant, Device, Manifest, SCHEMA_MAJOR, SCHEMA_MINOR, Subject,
+    TenantManifest,
 };
 
 /// Items that fit between two visits: six million a second.
@@ -164,7 +165,7 @@ fn manifest(name: &str, tenants: &[Tenant]) -> Manifest {
     let unix = SystemTime::now().duration_since(UNIX_EPOCH);
     let subject = Subject::Name(name.to_owned());
     Manifest {
-        schema_major: subject.schema_major(),
+        schema_major: SCHEMA_MAJOR,
         schema_minor: SCHEMA_MINOR,
         jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: jetlag_board::command_line(),

@@ -499,9 +499,7 @@ pub(super) fn decode_trace(data: &[u8]) -> Result<TraceRecord, CdrError> {
             name: d.str()?.to_owned(),
         });
     }
-    if !d.at_end() {
-        record.calls_left_out = d.u32()?;
-    }
+    record.calls_left_out = d.u32()?;
     Ok(record)
 }
 

@@ -304,7 +304,7 @@ impl<R: Read> Container<R> {
         self.section = Section::Index;
         let found = std::mem::take(&mut self.crc).finalize();
         let wanted = u32::from_le_bytes(*self.body.first_chunk().ok_or(Damage::Short)?);
-        // Zero means that none was computed, as before version 1.6: chunks have checksums of their own.
+        // Zero means that none was computed: chunks have checksums of their own.
         if wanted != 0 && wanted != found {
             return Err(Damage::DataChecksum { wanted, found });
         }

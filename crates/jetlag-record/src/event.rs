@@ -62,7 +62,7 @@ pub struct NodeRecord {
     pub mean: Nanos,
     /// Its longest time in one of them.
     pub max: Nanos,
-    /// Its covariance with the response time; `None` below two frames, and in files before version 1.4.
+    /// Its covariance with the response time; `None` below two frames.
     pub with_response: Option<Covariance>,
 }
 

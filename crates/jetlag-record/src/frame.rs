@@ -96,18 +96,15 @@ pub struct FrameRecord {
     pub detections: u32,
     /// Points or pixels that entered preprocessing.
     pub input_size: u32,
-    /// The submission of its work to a device; `None` if it used none, and in files before version 1.5.
+    /// The submission of its work to a device; `None` if it used none.
     pub submission: Option<Submission>,
-    /// When its content was captured, on the clock of the run; `None` where the releases do not follow a recording's time,
-    /// and in files before version 1.9.
+    /// When its content was captured, on the clock of the run; `None` where the releases do not follow a recording's time.
     pub captured: Option<Stamp>,
-    /// The batch in which it was inferred; `None` where each frame has an inference of its own, and in files before version 1.11.
+    /// The batch in which it was inferred; `None` where each frame has an inference of its own.
     pub batch: Option<BatchPart>,
-    /// How far apart the captures of a set of several sensors lie, in the recording's time; `None` for a frame of one sensor, and in
-    /// files before version 1.12.
+    /// How far apart the captures of a set of several sensors lie, in the recording's time; `None` for a frame of one sensor.
     pub skew: Option<Nanos>,
-    /// Of a source of several cameras, whose image it is: the position in its list. `None` for a source of one sensor or of sets, and
-    /// in files before version 1.15.
+    /// Of a source of several cameras, whose image it is: the position in its list. `None` for a source of one sensor or of sets.
     pub camera: Option<u8>,
 }
 

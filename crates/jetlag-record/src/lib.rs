@@ -80,7 +80,7 @@ pub use mode_clocks::{ModeClocks, ModeClocksError};
 pub use output::{Compared, OutputRecord};
 pub use phase::{EndReason, OVERHEAD_TENANT, Phase, PhaseRecord, PhaseSpec, Sampled, SweptRate};
 pub use reader::{Completeness, ReadError, RunReader};
-pub use schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO, SCHEMA_MINOR};
+pub use schema::{SCHEMA_MAJOR, SCHEMA_MINOR};
 pub use signal::{
     Averaging, IDLE_WINDOW, RECORDING_WINDOW, RailRole, SampleRecord, SignalRecord, WindowRecord,
 };

@@ -8,7 +8,6 @@ use crate::device::{self, Device};
 use crate::engine::EngineLayers;
 use crate::memory::TenantMemory;
 use crate::scenario::{RecordOutputs, Scenario};
-use crate::schema::{SCHEMA_MAJOR, SCHEMA_MAJOR_WITHOUT_SCENARIO};
 use crate::units::{Nanos, Stamp};
 use crate::work::NetworkWork;
 
@@ -18,7 +17,7 @@ pub const APPLICATION_BACKEND: &str = "application";
 /// Everything needed to understand and to repeat a run; written before anything starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Major version of the format; a reader refuses a larger one. [`Subject::schema_major`] says which it is.
+    /// Major version of the format; a reader refuses a larger one.
     pub schema_major: u32,
     /// Minor version of the format; larger if fields were added.
     pub schema_minor: u32,
@@ -58,18 +57,7 @@ pub enum Subject {
     /// What was to be done, every default filled in.
     Scenario(Box<Scenario>),
     /// The name of a recording that followed no scenario: an application's own ranges, or the sensors of a machine.
-    /// jetlag up to version 1.7 of the format wrote a scenario for these as well.
     Name(String),
-}
-
-impl Subject {
-    /// The major version of a file of this subject: a reader of version 1 needs a scenario.
-    pub fn schema_major(&self) -> u32 {
-        match self {
-            Subject::Scenario(_) => SCHEMA_MAJOR,
-            Subject::Name(_) => SCHEMA_MAJOR_WITHOUT_SCENARIO,
-        }
-    }
 }
 
 impl From<Scenario> for Subject {
@@ -150,28 +138,27 @@ pub struct TenantManifest {
     /// Its source in words.
     pub source: String,
     /// Whether its backend may wait for the device while it submits, so that the submission time includes waits;
-    /// `None` if nothing is submitted, and in files before version 1.5.
+    /// `None` if nothing is submitted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub submission_may_wait: Option<bool>,
     /// What an application said about it; `None` for tenants of a scenario, which says more.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub application: Option<ApplicationTenant>,
-    /// How long it took to become ready; `None` in simulated time, for an application, and in files of earlier versions.
+    /// How long it took to become ready; `None` in simulated time and for an application.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub start_up: Option<StartUp>,
-    /// Items of a frame, of a bare network: the first extent that all its inputs have. `None` where they differ, for detectors, and
-    /// in files before version 1.11.
+    /// Items of a frame, of a bare network: the first extent that all its inputs have. `None` where they differ, and
+    /// for detectors.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub batch: Option<u64>,
-    /// The memory that it took when it was made ready; `None` in simulated time, for an application, for a tenant that found no
-    /// memory, and in files before version 1.13.
+    /// The memory that it took when it was made ready; `None` in simulated time, for an application, and for a tenant that found no
+    /// memory.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub memory: Option<TenantMemory>,
-    /// Which frames its source had, of sets of sensors the LiDAR's; `None` for frames that are made or come from a camera, and in files before
-    /// version 1.16.
+    /// Which frames its source had, of sets of sensors the LiDAR's; `None` for frames that are made or come from a camera.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub selection: Option<Selection>,
-    /// What is done with its network's outputs when the run is over; `None` where nothing is, and in files before version 1.16.
+    /// What is done with its network's outputs when the run is over; `None` where nothing is.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub record_outputs: Option<RecordOutputs>,
 }
@@ -222,15 +209,13 @@ pub struct NetworkManifest {
     pub blake3: String,
     /// Length of the file in bytes.
     pub bytes: u64,
-    /// What one inference computes and moves; none where that could not be told, for tenants that execute nothing, and in files
-    /// before version 1.11.
+    /// What one inference computes and moves; none where that could not be told, and for tenants that execute nothing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub work: Option<NetworkWork>,
     /// Why it could not be told, a sentence.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub no_work: Option<String>,
-    /// What its engine's inspector told of its layers; none where time per layer was not asked for, of backends without an inspector,
-    /// and in files of earlier versions.
+    /// What its engine's inspector told of its layers; none where time per layer was not asked for, and of backends without an inspector.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub layers: Option<EngineLayers>,
 }

@@ -1,7 +1,6 @@
 //! What a signal measures, and of what: a quantity, and a part of the machine.
 //!
-//! Samplers state it with the signal. Files before version 1.7 have names alone, of which [`Measurand::of_names`] makes it once,
-//! in the reader, so that nobody else guesses it.
+//! Samplers state it with the signal. Of readings whose signal nobody described, [`Measurand::of_names`] makes it from jetlag's own names.
 
 /// What a signal measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -146,7 +145,7 @@ impl Measurand {
         Measurand::new(Quantity::Temperature, part)
     }
 
-    /// What a signal of a file before version 1.7 measures, by the names that jetlag gave its signals until then.
+    /// What a signal that nobody described measures, by the names that jetlag gives its signals.
     pub fn of_names(source: &str, signal: &str, unit: &str) -> Self {
         let (quantity, part) = match source {
             "processes" => (Quantity::Load, Part::Program),

@@ -112,29 +112,14 @@ fn decode_frame(data: &[u8]) -> Result<FrameRecord, CdrError> {
         camera: None,
     };
     read_number(&mut d, &mut record.phase)?;
-    // Before version 1.5 a message ends here.
-    if !d.at_end() {
-        let (took, in_compute) = (read_optional(&mut d)?, read_optional(&mut d)?);
-        record.submission = took.map(|took| Submission { took, in_compute });
-    }
-    // And before version 1.9 here.
-    if !d.at_end() {
-        record.captured = read_optional(&mut d)?.map(|since| Stamp(since.0));
-    }
-    // And before version 1.11 here.
-    if !d.at_end() {
-        let (first, items) = (d.u64()?, d.u32()?);
-        record.batch = (items > 0).then_some(BatchPart { first, items });
-    }
-    // And before version 1.12 here.
-    if !d.at_end() {
-        record.stages[Stage::Synchronise as usize] = read_optional(&mut d)?;
-        record.skew = read_optional(&mut d)?;
-    }
-    // And before version 1.15 here.
-    if !d.at_end() {
-        record.camera = Some(d.u8()?).filter(|camera| *camera != NO_CAMERA);
-    }
+    let (took, in_compute) = (read_optional(&mut d)?, read_optional(&mut d)?);
+    record.submission = took.map(|took| Submission { took, in_compute });
+    record.captured = read_optional(&mut d)?.map(|since| Stamp(since.0));
+    let (first, items) = (d.u64()?, d.u32()?);
+    record.batch = (items > 0).then_some(BatchPart { first, items });
+    record.stages[Stage::Synchronise as usize] = read_optional(&mut d)?;
+    record.skew = read_optional(&mut d)?;
+    record.camera = Some(d.u8()?).filter(|camera| *camera != NO_CAMERA);
     Ok(record)
 }
 
@@ -196,32 +181,22 @@ fn decode_detections(data: &[u8]) -> Result<DetectionsRecord, CdrError> {
     for _ in 0..count {
         detections.push(decode_detection(&mut d)?);
     }
-    // Before version 1.10 the message ended here.
-    if !d.at_end() {
-        let velocities = d.len()?;
-        if velocities != 0 && velocities != detections.len() {
-            return Err(CdrError::UnknownValue {
-                field: "velocities of a frame's detections",
-                value: velocities as u64,
-            });
-        }
-        for detection in detections.iter_mut().take(velocities) {
-            let velocity = [d.f32()?, d.f32()?];
-            detection.velocity = velocity.iter().all(|v| !v.is_nan()).then_some(velocity);
-        }
+    let all = detections.len();
+    let counted = |field, count: usize| match count == 0 || count == all {
+        true => Ok(count),
+        false => Err(CdrError::UnknownValue {
+            field,
+            value: count as u64,
+        }),
+    };
+    let velocities = counted("velocities of a frame's detections", d.len()?)?;
+    for detection in detections.iter_mut().take(velocities) {
+        let velocity = [d.f32()?, d.f32()?];
+        detection.velocity = velocity.iter().all(|v| !v.is_nan()).then_some(velocity);
     }
-    // Before version 1.14 it ended here.
-    if !d.at_end() {
-        let cameras = d.len()?;
-        if cameras != 0 && cameras != detections.len() {
-            return Err(CdrError::UnknownValue {
-                field: "cameras of a frame's detections",
-                value: cameras as u64,
-            });
-        }
-        for detection in detections.iter_mut().take(cameras) {
-            detection.camera = d.u8()?;
-        }
+    let cameras = counted("cameras of a frame's detections", d.len()?)?;
+    for detection in detections.iter_mut().take(cameras) {
+        detection.camera = d.u8()?;
     }
     Ok(DetectionsRecord {
         tenant,
@@ -337,18 +312,12 @@ fn decode_phase(data: &[u8]) -> Result<PhaseRecord, CdrError> {
         process_peak: None,
     };
     read_number(&mut d, &mut record.phase)?;
-    // Before version 1.9 a message ends here.
-    if !d.at_end() {
-        let (repeated, skipped) = (u64::try_from(d.i64()?), u64::try_from(d.i64()?));
-        record.sampled = repeated
-            .ok()
-            .zip(skipped.ok())
-            .map(|(repeated, skipped)| Sampled { repeated, skipped });
-    }
-    // Before version 1.13 it ends here.
-    if !d.at_end() {
-        record.process_peak = u64::try_from(d.i64()?).ok();
-    }
+    let (repeated, skipped) = (u64::try_from(d.i64()?), u64::try_from(d.i64()?));
+    record.sampled = repeated
+        .ok()
+        .zip(skipped.ok())
+        .map(|(repeated, skipped)| Sampled { repeated, skipped });
+    record.process_peak = u64::try_from(d.i64()?).ok();
     Ok(record)
 }
 
@@ -395,9 +364,8 @@ fn decode_phase_spec(data: &[u8]) -> Result<PhaseSpec, CdrError> {
     for _ in 0..count {
         members.push(d.u16()?);
     }
-    // Before version 1.8 a message ends here.
-    let traced = !d.at_end() && d.bool()?;
-    // Before version 1.18 here.
+    let traced = d.bool()?;
+    // Recordings from before the first release, which call themselves 1.17, end here.
     let round = match d.at_end() {
         true => None,
         false => Some(d.u16()?).filter(|&round| round != NO_ROUND),
@@ -441,11 +409,7 @@ fn decode_node(data: &[u8]) -> Result<NodeRecord, CdrError> {
         phase: phase(d.u8()?)?,
         name: d.str()?.to_owned(),
         operator: d.str()?.to_owned(),
-        // Before version 1.4 a message ends here.
-        with_response: match d.at_end() {
-            true => None,
-            false => covariance(&mut d)?,
-        },
+        with_response: covariance(&mut d)?,
     })
 }
 
@@ -520,7 +484,7 @@ pub(super) fn encode_signal(out: &mut Vec<u8>, unix_ns: u64, r: &SignalRecord) {
 fn decode_signal(data: &[u8]) -> Result<SignalRecord, CdrError> {
     let mut d = Decoder::new(data)?;
     skip_time(&mut d)?;
-    let mut signal = SignalRecord {
+    Ok(SignalRecord {
         period: read_optional(&mut d)?,
         refresh: read_optional(&mut d)?,
         window: read_optional(&mut d)?,
@@ -547,16 +511,11 @@ fn decode_signal(data: &[u8]) -> Result<SignalRecord, CdrError> {
         unit: d.str()?.to_owned(),
         within: Some(d.str()?.to_owned()).filter(|name| !name.is_empty()),
         origin: d.str()?.to_owned(),
-        measurand: Measurand::default(),
-    };
-    signal.measurand = match d.at_end() {
-        true => Measurand::of_names(&signal.source, &signal.signal, &signal.unit),
-        false => Measurand {
+        measurand: Measurand {
             quantity: Quantity::of_number(d.u8()?),
             part: Part::of_numbers(d.u8()?, d.u32()?),
         },
-    };
-    Ok(signal)
+    })
 }
 
 pub(super) fn encode_window(out: &mut Vec<u8>, unix_ns: u64, r: &WindowRecord) {

@@ -9,8 +9,8 @@ use crate::units::Stamp;
 pub enum Phase {
     /// All tenants together, as the scenario has them: the measurement.
     Together,
-    /// This tenant alone, sharing as the scenario says: the baseline for its slowdown in files before version 1.18. Since then it is
-    /// a turn in each round.
+    /// This tenant alone, sharing as the scenario says: the baseline for its slowdown in recordings from before the first
+    /// release. Since then it is a turn in each round.
     Alone,
     /// A null tenant that measures jetlag's own cost.
     Overhead,
@@ -53,8 +53,7 @@ const fn scattered(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The description of a phase; recorded once, when it begins. Together, and each tenant's Alone, have one too; files
-/// before version 1.3 have none.
+/// The description of a phase; recorded once, when it begins. Together, and each tenant's Alone, have one too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseSpec {
     /// When the phase began.
@@ -72,7 +71,7 @@ pub struct PhaseSpec {
     /// Whether the GPU was traced meanwhile, which costs time: its frames are in no figure but the kernels', unless it is
     /// [`Phase::Together`], the measurement itself, as of a program under `jetlag trace`.
     pub traced: bool,
-    /// The round that it is a turn of; `None` of a phase that is no turn, and in files before version 1.18. Phases of the same
+    /// The round that it is a turn of; `None` of a phase that is no turn. Phases of the same
     /// tenants, rates and sharing are the turns of one cell, one a round: they are compared within their rounds.
     pub round: Option<u16>,
 }
@@ -138,7 +137,7 @@ pub struct PhaseRecord {
     /// What a timer made of the frames that came, for [`Arrival::Sampled`](crate::scenario::Arrival::Sampled); `None` for others.
     pub sampled: Option<Sampled>,
     /// The most memory that the process which ran the tenant had resident during the phase, warm-up included, in bytes: of all of
-    /// that process, so of all tenants that share it. `None` where the kernel does not tell, and in files before version 1.13.
+    /// that process, so of all tenants that share it. `None` where the kernel does not tell.
     pub process_peak: Option<u64>,
 }
 

@@ -14,7 +14,7 @@ use crate::container::{Container, Item, Stop, read_up_to};
 pub use crate::container::{Damage, Section};
 use crate::files;
 use crate::ledger::Ledger;
-use crate::schema::{self, MessageKind, SCHEMA_MAJOR_WITHOUT_SCENARIO, SCHEMA_MINOR};
+use crate::schema::{self, MessageKind, SCHEMA_MAJOR, SCHEMA_MINOR};
 use crate::units::{Bytes, Stamp};
 use crate::{Event, Manifest, message, newer, strings};
 
@@ -414,11 +414,11 @@ fn manifest(
     let found: u32 = major
         .parse()
         .map_err(|_| bad(format!("its version `{major}` is not a number")))?;
-    if found > SCHEMA_MAJOR_WITHOUT_SCENARIO {
+    if found > SCHEMA_MAJOR {
         return Err(ReadError::Newer {
             path: path.to_owned(),
             found,
-            known: SCHEMA_MAJOR_WITHOUT_SCENARIO,
+            known: SCHEMA_MAJOR,
         });
     }
     let (minor, json) = (entry(schema::MANIFEST_MINOR)?, entry(schema::MANIFEST_JSON)?);
@@ -428,9 +428,6 @@ fn manifest(
             return Err(bad(format!("it has the checksum {found}, not {wanted}")));
         }
         Some(_) => {}
-        None if minor
-            .parse()
-            .is_ok_and(|minor: u32| minor < schema::MINOR_WITH_CHECKSUM) => {}
         None => return Err(bad("it has no checksum".to_owned())),
     }
     match serde_json::from_str(json) {

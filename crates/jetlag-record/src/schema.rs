@@ -5,11 +5,8 @@
 
 /// Larger where a reader of the old version would misread the file.
 pub const SCHEMA_MAJOR: u32 = 1;
-/// That of a file without a scenario, which is the newest: a reader of version 1 needs the scenario of the manifest. The
-/// minor version is the same for both.
-pub const SCHEMA_MAJOR_WITHOUT_SCENARIO: u32 = 2;
 /// Larger where fields were appended or channels added; an older reader passes over them.
-pub const SCHEMA_MINOR: u32 = 18;
+pub const SCHEMA_MINOR: u32 = 0;
 
 /// Name of the metadata record that holds the manifest, and of its entries.
 pub(super) const MANIFEST: &str = "jetlag.manifest";
@@ -17,8 +14,6 @@ pub(super) const MANIFEST_JSON: &str = "manifest";
 pub(super) const MANIFEST_MAJOR: &str = "schema_major";
 pub(super) const MANIFEST_MINOR: &str = "schema_minor";
 pub(super) const MANIFEST_CHECKSUM: &str = "crc32";
-/// The first version whose manifests have a checksum.
-pub(super) const MINOR_WITH_CHECKSUM: u32 = 6;
 
 /// The checksum of a manifest's entries, each followed by a line feed, in hexadecimal: it lies in no chunk.
 pub(super) fn manifest_checksum(major: &str, minor: &str, json: &str) -> String {

@@ -131,8 +131,8 @@ mod tests {
 
     fn manifest() -> Manifest {
         Manifest {
-            schema_major: 2,
-            schema_minor: 8,
+            schema_major: 1,
+            schema_minor: 0,
             jetlag_version: String::new(),
             command_line: Vec::new(),
             subject: Subject::Name("app".to_owned()),

@@ -16,7 +16,8 @@ use crate::record::activity::Work;
 use crate::record::writer::RunWriter;
 use crate::record::{
     APPLICATION_BACKEND, ActivityBatch, ApplicationTenant, Device, EndReason, FrameRecord, LogRecord,
-    Manifest, Phase, PhaseRecord, PhaseSpec, SCHEMA_MINOR, Subject, TRACED_FACT, TenantManifest, TraceRecord,
+    Manifest, Phase, PhaseRecord, PhaseSpec, SCHEMA_MAJOR, SCHEMA_MINOR, Subject, TRACED_FACT,
+    TenantManifest, TraceRecord,
 };
 use crate::units::Stamp;
 
@@ -144,7 +145,7 @@ fn manifest(names: &[String], folder: &Folder, asked: &Asked<'_>) -> Manifest {
         record_outputs: None,
     };
     Manifest {
-        schema_major: subject.schema_major(),
+        schema_major: SCHEMA_MAJOR,
         schema_minor: SCHEMA_MINOR,
         jetlag_version: env!("CARGO_PKG_VERSION").to_owned(),
         command_line: asked.command_line.clone(),

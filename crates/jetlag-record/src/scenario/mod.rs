@@ -42,7 +42,7 @@ pub struct Scenario {
     /// Time before the measured time; its frames are marked as warm-up.
     pub warmup: Nanos,
     /// Measured time of a turn, where tenants take turns alone and together for their slowdown; none where it follows from the
-    /// duration, and in run files before version 1.18.
+    /// duration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Nanos>,
     /// Seed of every random choice.
@@ -61,8 +61,8 @@ pub struct Scenario {
     /// Each tenant alone, every pair and all together, under several sharing modes; none if not requested.
     #[serde(default)]
     pub matrix: Option<Matrix>,
-    /// One tenant at several rates; none if not requested. Run files before version 1.11 call it `sweep`.
-    #[serde(default, alias = "sweep")]
+    /// One tenant at several rates; none if not requested.
+    #[serde(default)]
     pub duty_cycle: Option<DutyCycle>,
     /// Phases in which the GPU is traced, after all others; none if not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ pub enum Reading {
     Preload,
 }
 
-/// As jetlag read before version 1.9 of the run file.
+/// One after another, in the frame's own time.
 impl Default for Reading {
     fn default() -> Self {
         Reading::Ahead { frames: 0 }

@@ -237,11 +237,7 @@ mod tests {
     fn without_submission_or_with_too_little_of_it_nothing_is_said() {
         let mut gathered = SubmissionSeries::default();
         assert_eq!(gathered.push(&frame(5_000_000, None), true), 0);
-        assert_eq!(
-            gathered.finish(&[], None),
-            (None, None),
-            "a file of an older version"
-        );
+        assert_eq!(gathered.finish(&[], None), (None, None), "nothing was submitted");
         assert_eq!(
             judged(&[executed(375, 9_000, 2_300, QUEUE); 10], Some(false)),
             None,

@@ -8,7 +8,7 @@ use crate::analysis::summary::{CameraFrames, Cameras, Stats, TenantSummary};
 use crate::table::{Align, Grid, Ink};
 
 /// What is said where no frame tells whose it is.
-const UNKNOWN: &str = "whose image each frame is, is unknown: run files say it since version 1.15";
+const UNKNOWN: &str = "whose image each frame is, is unknown: the run file does not say it";
 
 /// The section; empty where no tenant has several cameras.
 pub(super) fn section(summary: &Summary, style: &Style) -> String {

@@ -57,8 +57,7 @@ pub fn write(
         text += &lines(
             match recorded {
                 Recorded::Scenario | Recorded::Machine => {
-                    "The run file does not say how long loading took: jetlag records it since version 1.8 of the format, and not in \
-                     simulated time."
+                    "The run file does not say how long loading took: in simulated time it takes none."
                 }
                 Recorded::Program => {
                     "A program loads for itself, so of its start the first batch alone is known."

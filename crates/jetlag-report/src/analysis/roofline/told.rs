@@ -32,7 +32,7 @@ pub(super) fn why_not_told(networks: &[NetworkManifest], backend: &str) -> Optio
         match &network.layers {
             None => {
                 return Some(format!(
-                    "what TensorRT's engine inspector tells of {name} is not in the run file, which an earlier version of jetlag recorded"
+                    "what TensorRT's engine inspector tells of {name} is not in the run file"
                 ));
             }
             Some(EngineLayers::Unknown(why)) => return Some(format!("{name}: {why}")),
@@ -110,7 +110,7 @@ mod tests {
         let names = Some(EngineLayers::Told(vec![facts("conv", None)]));
         let why = |layers: Option<EngineLayers>| why_not_told(&[plan("a.plan", layers)], "tensorrt");
         for (layers, said) in [
-            (None, "earlier version"),
+            (None, "is not in the run file"),
             (names, "--profiling-verbosity detailed"),
             (
                 Some(EngineLayers::Unknown("no JSON".to_owned())),

@@ -121,7 +121,7 @@ pub enum Cameras {
     /// Frames are of one sensor, or sets.
     #[default]
     One,
-    /// There are several, and the run file does not say whose each frame is, as those before version 1.15; null in JSON.
+    /// There are several, and the run file does not say whose each frame is; null in JSON.
     Unknown,
     /// Each camera that has frames, in the order of the source's list.
     Known(Vec<CameraFrames>),
