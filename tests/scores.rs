@@ -124,7 +124,7 @@ fn the_folder_that_a_source_reads_is_evaluated_and_classes_go_by_their_names() {
         let row = rows.iter().find(|row| row["class"] == class);
         row.map(|row| row["found"].as_u64().unwrap())
     };
-    let people = found(&whole, "person").or(found(&whole, "pedestrian"));
+    let people = found(&whole, "Pedestrian");
     for file in fs::read_dir(folder.join("scenes/label_2")).unwrap() {
         let file = file.unwrap().path();
         let text = fs::read_to_string(&file).unwrap();

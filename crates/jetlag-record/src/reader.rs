@@ -68,20 +68,6 @@ pub enum ReadError {
         /// The length of the file.
         bytes: u64,
     },
-    /// The file is of another program and ends before anything.
-    #[error(
-        "{} ends after {}, and `{library}` wrote it: it is no run, but a bag that was cut off. Record or copy it again",
-        path.display(),
-        Bytes(*bytes)
-    )]
-    Stump {
-        /// The file that was to be read.
-        path: PathBuf,
-        /// The length of the file.
-        bytes: u64,
-        /// Who wrote it, by its header.
-        library: String,
-    },
     /// The manifest cannot be parsed.
     #[error("the manifest of {} cannot be parsed: {problem}", path.display())]
     BadManifest {
@@ -373,11 +359,6 @@ impl<R: Read> Iterator for RunReader<R> {
     }
 }
 
-/// The library in the headers of runs begins so.
-const WRITER: &str = "jetlag";
-/// Files of fewer bytes hold no record of a run.
-const SHORT: u64 = 256;
-
 /// The manifest must come before anything that is in a chunk.
 fn read_manifest<R: Read>(
     container: &mut Container<R>,
@@ -403,18 +384,6 @@ fn read_manifest<R: Read>(
             }
         };
         match opcode {
-            // Files of before the first release may have no library, and then they have a manifest.
-            op::HEADER if bytes_total < SHORT => {
-                if let Ok(Record::Header(header)) = parse(opcode, body)
-                    && !header.library.starts_with(WRITER)
-                {
-                    return Err(ReadError::Stump {
-                        path: path.to_owned(),
-                        bytes: bytes_total,
-                        library: header.library,
-                    });
-                }
-            }
             op::METADATA => match parse(opcode, body) {
                 Ok(Record::Metadata(metadata)) if metadata.name == schema::MANIFEST => {
                     return manifest(&metadata.metadata, path);

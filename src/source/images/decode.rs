@@ -137,7 +137,7 @@ fn decode_jpeg(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([us
     if !bytes.windows(2).rev().any(|pair| pair == JPEG_END) {
         return Err(cut_short(bytes));
     }
-    let decoder = Decoder::new(bytes).map_err(damaged)?;
+    let mut decoder = Decoder::new(bytes).map_err(damaged)?;
     let size = [decoder.header().width(), decoder.header().height()];
     let [width, height] = size.map(|side| side as u64);
     sane([width, height], most_pixels)?;
@@ -153,37 +153,20 @@ fn decode_jpeg(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([us
         return Err(ImageError::Bits { bits });
     }
     let orientation = decoder.exif_data().map_or(1, orientation);
-    match pixels(decoder, size, rgb) {
-        // libjpeg warns of a code that is none and goes on, and so does OpenCV.
-        Err(JpegError::CorruptData(problem)) => {
-            let mut decoder = Decoder::new(bytes).map_err(damaged)?;
-            decoder.set_lenient(true);
-            pixels(decoder, size, rgb).map_err(damaged)?;
-            log::warn!(
-                "a JPEG of {width} × {height} pixels is damaged ({problem}), and is read as OpenCV reads it"
-            );
-        }
-        outcome => outcome.map_err(damaged)?,
-    }
-    Ok((size, orientation))
-}
-
-/// The pixels of a JPEG whose size is known.
-fn pixels(mut decoder: Decoder<'_>, size: [usize; 2], rgb: &mut Vec<u8>) -> Result<(), JpegError> {
     rgb.resize(size[0] * size[1] * 3, 0);
     match decoder.jpeg_color_space() {
         ColorSpace::Cmyk | ColorSpace::Ycck => {
             let mut inks = vec![0; size[0] * size[1] * 4];
             decoder.set_output_format(PixelFormat::Cmyk);
-            decoder.decode_image_into(&mut inks)?;
+            decoder.decode_image_into(&mut inks).map_err(damaged)?;
             rgb_of_inks(&inks, rgb);
         }
         _ => {
             decoder.set_output_format(PixelFormat::Rgb);
-            decoder.decode_image_into(rgb)?;
+            decoder.decode_image_into(rgb).map_err(damaged)?;
         }
     }
-    Ok(())
+    Ok((size, orientation))
 }
 
 /// CMYK to RGB as OpenCV does it: inks as Adobe stores them, 255 for none, whoever wrote the file; cut, not rounded.

@@ -95,22 +95,12 @@ fn meant(metric: &str) -> Option<String> {
         "" => first.to_owned(),
         rest => format!("{first}.{rest}"),
     };
-    let names: Vec<String> = Metric::all().map(|(name, _)| name).collect();
-    // With a statistic that is nearly one, such as `p999`, that one is meant and no other.
-    let with_statistic = (!rest.is_empty())
-        .then(|| nearest(&whole, names.iter().map(String::as_str)).map(str::to_owned))
-        .flatten()
-        .filter(|name| name.starts_with(&format!("{first}.")));
     let all = [
         format!("{metric}.p99"),
         format!("{first}.p99"),
         format!("response.{metric}"),
     ];
-    [Some(whole.clone()).filter(known), with_statistic]
-        .into_iter()
-        .flatten()
-        .next()
-        .or_else(|| all.into_iter().find(known))
+    [whole].into_iter().chain(all).find(known)
 }
 
 /// Whether a line holds whatever a run is like, or never does; and where the figure's values end.
