@@ -50,6 +50,98 @@ fn value(scores: &Value, tenant: &str, figure: &str) -> Option<f64> {
 }
 
 #[test]
+fn a_part_of_a_drive_is_run_and_scored_and_what_is_missing_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    drive(folder);
+    let sweeps = folder.join("drive/samples/LIDAR_TOP");
+    let mut files: Vec<PathBuf> = fs::read_dir(&sweeps)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    for file in &files[2..4] {
+        fs::remove_file(file).unwrap();
+    }
+    let part = [
+        "run",
+        "drive.ron",
+        "--quiet",
+        "--out",
+        "part.mcap",
+        "--set",
+        "tenants.lidar.frames=7",
+        "--format",
+        "json",
+    ];
+    let output = run(&part, folder);
+    assert_eq!(output.status.code(), Some(4), "{}", stderr(&output));
+    let summary: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(summary["tenants"][0]["frames"]["completed"], 7, "{summary}");
+    assert_eq!(summary["tenants"][0]["frames"]["failed"], 0, "{summary}");
+    let said = summary["run"]["findings"].to_string();
+    assert!(
+        said.contains("2 of 9 files of LIDAR_TOP are missing")
+            && said.contains("The 7 frames that are whole are played"),
+        "{said}"
+    );
+    // Each answer is held against its own frame's truth.
+    let scores = json(&run(&["eval", "part.mcap", "--format", "json"], folder));
+    assert_eq!(scores["tenants"]["lidar"]["frames"], 7, "{scores}");
+    let whole = json(&run(&["eval", "drive.mcap", "--format", "json"], folder));
+    let (part, whole) = (value(&scores, "lidar", "ap"), value(&whole, "lidar", "ap"));
+    assert!((part.unwrap() - whole.unwrap()).abs() < 0.2, "{part:?} {whole:?}");
+    // A bag of a part would look whole.
+    let convert = ["data", "convert", "drive", "-o", "drive-bag.mcap"];
+    assert_refused(
+        &run(&convert, folder),
+        1,
+        &["2 of 81 files of LIDAR_TOP are missing"],
+    );
+}
+
+#[test]
+fn the_folder_that_a_source_reads_is_evaluated_and_classes_go_by_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let synth = "data synth --out scenes --count 20 --seed 9001";
+    assert!(
+        run(&synth.split(' ').collect::<Vec<_>>(), folder)
+            .status
+            .success()
+    );
+    let of = |data: &str| {
+        json(&run(
+            &["eval", "builtin:camera", "--data", data, "--format", "json"],
+            folder,
+        ))
+    };
+    let whole = of("scenes");
+    assert_eq!(of("scenes/image_2"), whole);
+    // People are called otherwise by half of the world's detectors.
+    let found = |table: &Value, class: &str| {
+        let rows = table["rows"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["class"] == class);
+        row.map(|row| row["found"].as_u64().unwrap())
+    };
+    let people = found(&whole, "Pedestrian");
+    for file in fs::read_dir(folder.join("scenes/label_2")).unwrap() {
+        let file = file.unwrap().path();
+        let text = fs::read_to_string(&file).unwrap();
+        let (from, to) = ("Pedestrian", "person");
+        fs::write(&file, text.replace(from, to)).unwrap();
+    }
+    let renamed = of("scenes");
+    assert_eq!(
+        found(&renamed, "person").or(found(&renamed, "pedestrian")),
+        people
+    );
+    assert!(people > Some(0), "{whole}");
+    let text = stdout(&run(&["eval", "builtin:camera", "--data", "scenes"], folder));
+    assert!(text.contains("all ") && !text.contains('–'), "{text}");
+}
+
+#[test]
 fn a_run_over_a_drive_is_scored_as_by_nuscenes_own_tools() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

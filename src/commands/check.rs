@@ -75,6 +75,7 @@ fn one(scenario: &Scenario, number: usize, tenant: &Tenant) -> Checked {
     {
         checked.problems.push(problem);
     }
+    checked.notes.extend(opening::batch_note(tenant));
     checked.notes.extend(starts.iter().map(|line| {
         format!("its frames are those of `{line}`, which is not started here; a run starts it with --allow-commands")
     }));

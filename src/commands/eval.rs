@@ -14,11 +14,13 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
+use jetlag_score::classes::ClassMap;
 use serde::Serialize;
 
 use super::opening;
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
+use super::scores::kitti::root_of;
 use crate::cli::{EvalArgs, Format};
 use crate::detector::eval::{Counts, Evaluation, FrameTruth, Truth};
 use crate::detector::{Box3d, Place};
@@ -47,10 +49,12 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
     }
     only_of("a run file (.mcap)", &args.detector, &of_a_run(args))?;
     let settings = settings(args)?;
-    let data = args
+    let named = args
         .data
         .as_deref()
         .ok_or_else(|| WrongUse(format!("name the labelled frames: {LAYOUT}")))?;
+    let root = root_of(named).unwrap_or_else(|| named.to_owned());
+    let data = root.as_path();
     let reference = match args.detector.strip_prefix("builtin:") {
         Some(name) => DetectorRef::Builtin(name.to_owned()),
         None => DetectorRef::File(PathBuf::from(&args.detector)),
@@ -90,6 +94,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
             there(&beside(data, folder, file), file)?;
         }
     }
+    let known = known_classes(files.iter().take(most), data)?;
     let (classes, input, reach) = (detector.classes.clone(), detector.input, detector.reach);
     let name = detector.name.clone();
     let mut labels = |frame: &Frame| {
@@ -114,6 +119,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
         &mut detections,
         source.as_mut(),
         &mut labels,
+        &ClassMap::by_name(&classes, &known),
         settings,
         &mut |n| bar.set_position(n),
     );
@@ -121,17 +127,18 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
     let report = report?;
     print(&match args.format {
         Format::Text => format!(
-            "{}: {} frames of {}, overlap at least {}{}\n\n{}\n",
+            "{}: {} frames of {}, overlap at least {}{}\n\n{}\n{}",
             report.detector,
             report.frames,
-            data.display(),
+            named.display(),
             settings.min_iou,
             if input == ContentKind::Image {
                 ""
             } else {
                 " seen from above"
             },
-            table(&report)
+            table(&report),
+            notes(&report)
         ),
         Format::Json => serde_json::to_string_pretty(&report)? + "\n",
     })?;
@@ -218,12 +225,38 @@ fn there(wanted: &Path, file: &Path) -> Result<(), WrongUse> {
     )))
 }
 
-/// The class of a label among the detector's; letter case does not matter.
+/// KITTI's classes, those of its labels that mean something.
+const KITTI: [&str; 8] = [
+    "Car",
+    "Van",
+    "Truck",
+    "Pedestrian",
+    "Person_sitting",
+    "Cyclist",
+    "Tram",
+    "Misc",
+];
+
+/// The classes that a folder may have labels of: KITTI's, and what else its files name.
+fn known_classes<'f>(
+    files: impl Iterator<Item = &'f PathBuf>,
+    data: &Path,
+) -> Result<Vec<String>, SourceError> {
+    let mut known: Vec<String> = KITTI.map(str::to_owned).to_vec();
+    for file in files {
+        for label in kitti::read_labels(&beside(data, "label_2", file), &beside(data, "calib", file))? {
+            if !label.dont_care && !known.contains(&label.class) {
+                known.push(label.class);
+            }
+        }
+    }
+    Ok(known)
+}
+
+/// The class of a label among the detector's, by docs/scores.md.
 fn class_of(label: &Label, classes: &[String]) -> Option<u16> {
-    classes
-        .iter()
-        .position(|c| c.eq_ignore_ascii_case(&label.class))
-        .map(|i| i as u16)
+    let map = ClassMap::by_name(std::slice::from_ref(&label.class), classes);
+    map.class(0).ok().flatten().map(|class| class as u16)
 }
 
 /// What a camera detector should find: labels of its classes, those too small or hidden counting neither way.
@@ -345,7 +378,12 @@ pub struct EvalReport {
     pub settings: EvalSettings,
     /// One row a class, then `all`.
     pub rows: Vec<EvalRow>,
+    /// Classes of the detector that the labels do not know: what it finds of them is not scored.
+    pub not_scored: Vec<String>,
 }
+
+/// The name of the row for all classes.
+const ALL: &str = "all";
 
 /// Rows for these classes, then one for all.
 pub fn rows(classes: &[String], evaluation: &Evaluation) -> Vec<EvalRow> {
@@ -361,7 +399,7 @@ pub fn rows(classes: &[String], evaluation: &Evaluation) -> Vec<EvalRow> {
     };
     let named = classes.iter().zip(evaluation.per_class());
     let mut rows: Vec<EvalRow> = named.map(|(class, counts)| row(class, counts)).collect();
-    rows.push(row("all", &evaluation.overall()));
+    rows.push(row(ALL, &evaluation.overall()));
     rows
 }
 
@@ -372,6 +410,7 @@ fn evaluate(
     detections: &mut Detections,
     source: &mut dyn Source,
     labels: &mut dyn FnMut(&Frame) -> anyhow::Result<FrameTruth>,
+    map: &ClassMap,
     settings: EvalSettings,
     progress: &mut dyn FnMut(u64),
 ) -> anyhow::Result<EvalReport> {
@@ -382,15 +421,49 @@ fn evaluate(
         detections
             .of(&frame, &mut found)
             .with_context(|| format!("frame {}", frame.index))?;
+        found.retain(|found| map.class(found.class).is_ok_and(|class| class.is_some()));
         evaluation.add(&found, &labels(&frame)?);
         progress(evaluation.frames());
     }
+    let not_scored: Vec<String> = map.unknown().map(str::to_owned).collect();
+    let mut rows = rows(classes, &evaluation);
+    rows.retain(|row| !not_scored.contains(&row.class));
     Ok(EvalReport {
-        rows: rows(classes, &evaluation),
+        rows,
+        not_scored,
         detector: name.to_owned(),
         frames: evaluation.frames(),
         settings,
     })
+}
+
+/// What the table does not show: classes without labels, and those that are not scored.
+fn notes(report: &EvalReport) -> String {
+    let mut out = String::new();
+    let without: Vec<String> = report
+        .rows
+        .iter()
+        .filter(|row| row.labels == 0 && row.class != ALL)
+        .map(|row| match row.false_alarms {
+            0 => row.class.clone(),
+            1 => format!("{} (1 false positive)", row.class),
+            alarms => format!("{} ({alarms} false positives)", row.class),
+        })
+        .collect();
+    if !without.is_empty() {
+        out += &format!("\nwithout labels: {}\n", without.join(", "));
+    }
+    if !report.not_scored.is_empty() {
+        let (count, few) = (report.not_scored.len(), report.not_scored.iter().take(5));
+        let few: Vec<&str> = few.map(String::as_str).collect();
+        let more = if count > few.len() { ", …" } else { "" };
+        out += &format!(
+            "\nnot scored, since these labels have no such class: {} of its classes ({}{more})\n",
+            count,
+            few.join(", ")
+        );
+    }
+    out
 }
 
 /// The table for people.
@@ -407,7 +480,11 @@ pub fn table(report: &EvalReport) -> Table {
         "recall",
     ]);
     let share = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.3}"));
-    for row in &report.rows {
+    for row in report
+        .rows
+        .iter()
+        .filter(|row| row.labels > 0 || row.class == ALL)
+    {
         table.add_row([
             row.class.clone(),
             row.labels.to_string(),
@@ -431,7 +508,26 @@ mod tests {
     use crate::detector::{Box3d, Detection, Place};
 
     #[test]
-    fn the_table_has_a_row_a_class_and_one_for_all() {
+    fn labels_are_of_the_detectors_classes_by_any_of_their_names() {
+        let label = |class: &str| Label {
+            class: class.to_owned(),
+            dont_care: false,
+            truncated: 0.0,
+            occluded: 0,
+            box2d: crate::detector::Box2d::default(),
+            box3d: None,
+            columns: [0.0; 14],
+        };
+        let classes = ["person", "bicycle", "car", "traffic light"].map(str::to_owned);
+        let of = |class| class_of(&label(class), &classes);
+        assert_eq!(
+            ["Pedestrian", "Cyclist", "Car", "Traffic_Light", "Tram"].map(of),
+            [Some(0), Some(1), Some(2), Some(3), None]
+        );
+    }
+
+    #[test]
+    fn the_table_has_a_row_a_class_with_labels_and_one_for_all() {
         let mut evaluation = Evaluation::new(2, 0.5, 0.0);
         let car = Place::Space(Box3d {
             l: 4.0,
@@ -468,12 +564,14 @@ mod tests {
             frames: 2,
             settings,
             rows,
+            not_scored: vec!["zebra".to_owned()],
         };
         let text = table(&report).to_string();
+        assert!(text.contains("car") && !text.contains("person"), "{text}");
+        let notes = notes(&report);
         assert!(
-            text.lines()
-                .any(|l| l.contains("person") && l.matches('–').count() == 2),
-            "{text}"
+            notes.contains("without labels: person") && notes.contains("1 of its classes (zebra)"),
+            "{notes}"
         );
         assert!(
             serde_json::to_string(&report)

@@ -42,7 +42,7 @@ impl From<Gap> for Finding {
             ),
             Gap::DamagedSource { losses, .. } => (
                 DAMAGED_SOURCE,
-                format!("Its recording is damaged: {}.", losses.join("; ")),
+                format!("Its recording is damaged or incomplete: {}.", losses.join("; ")),
                 "Its frames are those that could be read; copy the recording again if you have the original.",
             ),
         };

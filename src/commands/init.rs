@@ -26,7 +26,7 @@ use super::output::print;
 use super::{check, here, opening};
 use crate::cli::InitArgs;
 use crate::detector::network::stem;
-use crate::detector::propose::{CameraDraft, Draft, Place, Proposal, one_line, propose};
+use crate::detector::propose::{CameraDraft, Confidence, Draft, Place, Proposal, one_line, propose};
 use crate::engine::network;
 use crate::scenario::{self, DetectorRef, Fill};
 use crate::shell;
@@ -102,7 +102,12 @@ fn of_spec(args: &InitArgs) -> anyhow::Result<String> {
         said += &format!("{}\n", trial::of_detector(detector, frames));
     }
     let spec = Spec::There(path.clone());
-    let written = files::write(args, &stem(path), &spec, kind, frames.as_ref())?;
+    let tenant = files::Tenant {
+        kind,
+        batch: 1,
+        frames: frames.as_ref(),
+    };
+    let written = files::write(args, &stem(path), &spec, &tenant)?;
     Ok(said + &next_steps(&written, None))
 }
 
@@ -141,6 +146,8 @@ fn fits(frames: Option<&Frames>, wanted: ContentKind, what: &str) -> Result<(), 
 struct Decided {
     text: String,
     kind: ContentKind,
+    /// Images of an inference.
+    batch: usize,
     said: String,
 }
 
@@ -160,21 +167,23 @@ fn of_network(args: &InitArgs) -> anyhow::Result<String> {
         Draft::TimeOnly(_) => ContentKind::Empty,
     });
     let frames = frames(args, wanted)?;
+    fits(
+        frames.as_ref(),
+        wanted.unwrap_or(ContentKind::Empty),
+        &path.display().to_string(),
+    )?;
     let decided = decide(args, &observed, &proposals, frames.as_ref())?;
-    fits(frames.as_ref(), decided.kind, &path.display().to_string())?;
+    // Images that show nothing of a doubtful head have been used, and a bare network reads none.
+    let frames = frames.filter(|frames| frames.kind() == decided.kind);
     let spec = Spec::New(decided.text);
-    let written = files::write(args, &stem(path), &spec, decided.kind, frames.as_ref())?;
-    let others: Vec<String> = proposals
-        .iter()
-        .skip(1)
-        .map(|other| other.family.to_owned())
-        .collect();
-    let others = match others.is_empty() {
-        true => String::new(),
-        false => format!("next candidates: {}\n", others.join("; ")),
+    let tenant = files::Tenant {
+        kind: decided.kind,
+        batch: decided.batch,
+        frames: frames.as_ref(),
     };
+    let written = files::write(args, &stem(path), &spec, &tenant)?;
     Ok(format!(
-        "{}\n{others}{}",
+        "{}\n{}",
         decided.said,
         next_steps(&written, Some(decided.kind))
     ))
@@ -193,40 +202,63 @@ fn decide(
 ) -> anyhow::Result<Decided> {
     let path = &args.input;
     let shown = path.display().to_string();
-    let header = header(path, proposals);
-    let looks = |proposal: &Proposal| format!("{shown} looks like {}", proposal.sentence());
+    let images = frames.filter(|frames| frames.kind() == ContentKind::Image);
+    let tried = images.and_then(|images| trial::of_proposals(proposals, path, images));
+    let place = tried.as_ref().map_or(0, |tried| tried.place);
+    // What was found goes before what shapes tell.
+    let mut order: Vec<Proposal> = proposals.to_vec();
+    order[..(place + 1).min(proposals.len())].rotate_right(usize::from(place > 0));
+    let sure = match (place, Confidence::of(&order)) {
+        (_, None) => String::new(),
+        (0, Some(sure)) => sure.sentence(&order[1..]),
+        (_, Some(_)) => Confidence::Guess.sentence(&order[1..]),
+    };
+    let header = header(path, &order, &sure);
+    let looks = |proposal: &Proposal| format!("{shown} looks like {}\n{sure}", proposal.sentence());
     let beside = files::from_folder(&args.out, path)?;
     let name = stem(path);
-    let Some(best) = proposals.first() else {
+    let Some(best) = order.first() else {
         let said = format!(
             "{shown} looks like no detector that is known here; it is written as a bare network: time only, no boxes"
         );
-        return bare(&header, args, observed, frames, said);
+        return bare(&header, args, observed, said);
     };
     match &best.draft {
+        Draft::Camera(_) if best.is_doubtful() && !tried.as_ref().is_some_and(|tried| tried.finds) => {
+            let why = match &tried {
+                None => "that is too little to write its spec: `--images DIR` tries it".to_owned(),
+                Some(tried) => tried.lines.join("\n"),
+            };
+            let said = format!(
+                "{}\n{why}\nit is written as a bare network: time only, no boxes",
+                looks(best)
+            );
+            bare(&header, args, observed, said)
+        }
         Draft::Camera(draft) => {
-            let images = frames.filter(|frames| frames.kind() == ContentKind::Image);
-            let (draft, tried): (CameraDraft, Vec<String>) = match images {
+            let (draft, lines): (CameraDraft, Vec<String>) = match tried {
                 None => {
                     let untried = "Colour and scaling are the family's usual ones, not tried: `--images DIR` tries them.";
                     ((**draft).clone(), vec![untried.to_owned()])
                 }
-                Some(images) => trial::of_camera(draft, path, images),
+                Some(tried) => (tried.draft, tried.lines),
             };
             let said = std::iter::once(looks(best))
                 .chain(observed.guesses.iter().cloned())
-                .chain(images.map(|_| tried.join("\n")))
+                .chain(images.map(|_| lines.join("\n")))
                 .collect::<Vec<_>>();
-            let evidence = [&observed.guesses[..], &tried].concat();
+            let evidence = [&observed.guesses[..], &lines].concat();
             Ok(Decided {
                 text: header + &draft.ron(&name, &beside, &evidence),
                 kind: ContentKind::Image,
+                batch: draft.batch,
                 said: said.join("\n"),
             })
         }
         Draft::Lidar(draft) => Ok(Decided {
             text: header + &draft.ron(&name, &[(Place::Whole, &beside)], &[]),
             kind: ContentKind::Points,
+            batch: 1,
             said: looks(best),
         }),
         Draft::Part(part) => match partner::find(path, part) {
@@ -249,6 +281,7 @@ fn decide(
                 Ok(Decided {
                     text: header + &found.draft.ron(&name, &networks, &evidence),
                     kind: ContentKind::Points,
+                    batch: 1,
                     said,
                 })
             }
@@ -257,7 +290,7 @@ fn decide(
                     "{}\n{why}; it is written as a bare network: time only, no boxes",
                     looks(best)
                 );
-                bare(&header, args, observed, frames, said)
+                bare(&header, args, observed, said)
             }
         },
         Draft::TimeOnly(_) => {
@@ -265,13 +298,13 @@ fn decide(
                 "{}\nit is written as a bare network: time only, no boxes",
                 looks(best)
             );
-            bare(&header, args, observed, frames, said)
+            bare(&header, args, observed, said)
         }
     }
 }
 
 /// What stands above a spec.
-fn header(path: &Path, proposals: &[Proposal]) -> String {
+fn header(path: &Path, proposals: &[Proposal], sure: &str) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut out = format!(
         "// Written by `jetlag init` for {}. docs/detectors.md has every field.\n",
@@ -285,18 +318,14 @@ fn header(path: &Path, proposals: &[Proposal]) -> String {
         };
         out += &format!("// {begin} {}.\n", one_line(&proposal.sentence()));
     }
+    if !sure.is_empty() {
+        out += &format!("// {}.\n", one_line(sure));
+    }
     out
 }
 
 /// A spec that measures time alone.
-fn bare(
-    header: &str,
-    args: &InitArgs,
-    observed: &Observed,
-    frames: Option<&Frames>,
-    said: String,
-) -> anyhow::Result<Decided> {
-    fits(frames, ContentKind::Empty, &args.input.display().to_string())?;
+fn bare(header: &str, args: &InitArgs, observed: &Observed, said: String) -> anyhow::Result<Decided> {
     if let Some(problem) = &observed.problem {
         return Err(WrongUse(format!("{said}, but {problem}")).into());
     }
@@ -320,6 +349,7 @@ fn bare(
     Ok(Decided {
         text,
         kind: ContentKind::Empty,
+        batch: 1,
         said: said + &guesses,
     })
 }

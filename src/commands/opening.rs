@@ -10,7 +10,7 @@ use crate::detector::fusion::{NoFusion, fuse};
 use crate::detector::{Detector, DetectorError, network, spec};
 use crate::embedded;
 use crate::engine::plan::is_plan;
-use crate::scenario::{DetectorRef, MadeInputs, Scenario, SetSpec, SourceSpec, Tenant};
+use crate::scenario::{DetectorRef, Fill, MadeInputs, Scenario, SetSpec, SourceSpec, Tenant};
 use crate::source::empty::EmptySource;
 use crate::source::recordings::Opened;
 use crate::source::several::Several;
@@ -105,6 +105,18 @@ pub fn fed(reference: &DetectorRef, made: Option<&MadeInputs>) -> Result<Detecto
         }
         DetectorRef::WithNetwork { spec, network } => with_network(spec, network),
     }
+}
+
+/// That the batch which a bare network's file leaves open is taken to be one.
+pub fn batch_note(tenant: &Tenant) -> Option<String> {
+    let (Some(DetectorRef::File(path)), Some(made)) = (&tenant.detector, &tenant.made) else {
+        return None;
+    };
+    if matches!(made.fill, Fill::Files(_)) {
+        return None;
+    }
+    let facts = network::facts_of(&NetworkSource::File(path.clone())).ok()?;
+    network::batch_note(&facts, &made.shapes)
 }
 
 /// The detector of a spec with `network` in place of its own.

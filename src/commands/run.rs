@@ -16,6 +16,7 @@ use super::failures;
 use super::gap::Gap;
 use super::here;
 use super::junit;
+use super::opening;
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
 use super::phases::{announcement, phases};
@@ -111,6 +112,11 @@ pub fn run(origin: Origin, options: RunOptions) -> anyhow::Result<Outcome> {
     for tenant in &scenario.tenants {
         if let Some(reason) = &tenant.backend_reason {
             log::info!("tenant {}: {reason}", tenant.name);
+        }
+        if !options.quiet
+            && let Some(note) = opening::batch_note(tenant)
+        {
+            say(&format!("tenant {}: {note}", tenant.name));
         }
     }
     if let Some(page) = &options.html {

@@ -31,6 +31,10 @@ pub(super) fn tape(dataset: &NuScenes, options: &Options) -> Result<Tape, Conver
             Err(DatasetError::Nothing { .. }) => continue,
             chosen => chosen?,
         };
+        // A bag of a part would look whole.
+        if let Some(missing) = chosen.missing() {
+            return Err(DatasetError::from(Box::new(missing.clone())).into());
+        }
         let frame = name.to_lowercase();
         let Some(first) = chosen.frames().next() else {
             continue;

@@ -19,7 +19,7 @@ use crate::backend::{NetworkSource, Program, Step, TensorSpec};
 use crate::engine::network::{self, NetworkError, NetworkFacts, NoFacts, Port};
 use crate::engine::{manifest, plan};
 use crate::nearest::nearest;
-use crate::scenario::{Fill, MadeInputs, made};
+use crate::scenario::{Fill, MadeInputs, Shapes, made};
 use crate::shell;
 use crate::source::{ContentKind, Frame};
 use crate::tensor::{ElementType, HostTensor, MAX_RANK, Shape, TensorSet};
@@ -202,6 +202,49 @@ pub fn facts_of(network: &NetworkSource) -> Result<NetworkFacts, NoInputs> {
     }
 }
 
+/// The shape of an input whose batch alone its file leaves open: one of each; none where more is open, or nothing.
+pub fn with_batch_of_one(port: &Port) -> Option<Vec<usize>> {
+    let (batch, rest) = port.shape.split_first()?;
+    if !port.is_shaped || batch.parse::<usize>().is_ok() {
+        return None;
+    }
+    let rest: Option<Vec<usize>> = rest.iter().map(|extent| extent.parse().ok()).collect();
+    Some([vec![1], rest?].concat())
+}
+
+/// The inputs whose batch is taken to be one, in a sentence; none where no batch is open.
+pub fn batch_note(facts: &NetworkFacts, given: &Shapes) -> Option<String> {
+    let open: Vec<(&Port, Vec<usize>)> = facts
+        .inputs
+        .iter()
+        .filter(|port| !given.0.contains_key(&port.name))
+        .filter_map(|port| Some((port, with_batch_of_one(port)?)))
+        .collect();
+    if open.is_empty() {
+        return None;
+    }
+    let ports: Vec<String> = open
+        .iter()
+        .map(|(port, _)| format!("`{}` [{}]", port.name, port.shape.join(", ")))
+        .collect();
+    let four: Vec<String> = open
+        .iter()
+        .map(|(port, shape)| {
+            let rest = shape[1..].iter().map(usize::to_string);
+            format!(
+                "{}:{}",
+                port.name,
+                times(std::iter::once("4".to_owned()).chain(rest))
+            )
+        })
+        .collect();
+    Some(format!(
+        "its file leaves the batch of {} open: one is taken; another one, such as four: --shapes {}",
+        ports.join(" and "),
+        shell::word(&four.join(","))
+    ))
+}
+
 /// The name of a network's file, without its ending.
 pub fn stem(path: &Path) -> String {
     path.file_stem()
@@ -289,6 +332,7 @@ fn shape(port: &Port, given: Option<&[usize]>) -> Result<Shape, Misfit> {
             .iter()
             .copied()
             .collect::<Option<_>>()
+            .or_else(|| with_batch_of_one(port))
             .ok_or(Misfit::Open)?,
         Some(given) => {
             let fits = given.len() == stated.len()
@@ -346,29 +390,35 @@ fn spelling(open: &[&Port]) -> String {
         .iter()
         .map(|port| {
             if !port.is_shaped {
-                return format!("{}:NxMxK", port.name);
+                return format!("{}:1x3x640x640", port.name);
             }
-            let extents = port.shape.iter().map(|extent| match extent.parse::<usize>() {
-                Ok(fixed) => fixed.to_string(),
-                Err(_) => placeholder(extent),
-            });
+            let extents = port
+                .shape
+                .iter()
+                .enumerate()
+                .map(|(place, extent)| extent.parse().unwrap_or_else(|_| usual(port, place)))
+                .map(|extent: usize| extent.to_string());
             format!("{}:{}", port.name, times(extents))
         })
         .collect();
     let shapes = shapes.join(",");
     format!(
-        "dynamic dimensions without a size: {}; give each a number: --shapes {}, or in a file shapes: {shapes:?}",
+        "dynamic dimensions without a size: {}; give each a number, such as: --shapes {}, or in a file shapes: {shapes:?}",
         named.join("; "),
         shell::word(&shapes)
     )
 }
 
-/// `height` as HEIGHT; what has no name, or one that a shape cannot hold, as N.
-fn placeholder(name: &str) -> String {
-    let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    match plain {
-        true => name.to_ascii_uppercase(),
-        false => "N".to_owned(),
+/// A number for an open dimension, so that the advice can be pasted: a batch of one, the side of an image, or a row of tokens or points.
+fn usual(port: &Port, place: usize) -> usize {
+    let is_image = port.shape.len() == 4
+        && port.shape[1..]
+            .iter()
+            .any(|extent| extent == "3" || extent == "1");
+    match place {
+        0 => 1,
+        _ if is_image => 640,
+        _ => 128,
     }
 }
 

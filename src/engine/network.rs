@@ -47,7 +47,7 @@ pub struct Port {
     /// Whether the network states a shape: one of no dimensions is a single number, and none at all may be anything.
     #[serde(skip)]
     pub is_shaped: bool,
-    /// The operator of the node that makes it; none of an input, and where the file does not tell.
+    /// The operator that makes its values, behind those that only move them; none of an input, and where the file does not tell.
     #[serde(skip)]
     pub made_by: Option<String>,
 }
@@ -392,12 +392,32 @@ pub(crate) fn external_files(graph: &GraphProto) -> BTreeSet<String> {
     files
 }
 
-/// With the operator that makes an output.
+/// With the operator that makes an output's values: behind those that only move them.
 fn with_maker(port: Port, graph: &GraphProto) -> Port {
-    let mut nodes = graph.node.iter();
-    let maker = nodes.find(|node| node.output.contains(&port.name));
+    const MOVES: [&str; 7] = [
+        "Identity",
+        "Cast",
+        "Reshape",
+        "Transpose",
+        "Squeeze",
+        "Unsqueeze",
+        "Flatten",
+    ];
+    let mut name = &port.name;
+    let mut maker = None;
+    // A graph without circles has fewer steps than nodes.
+    for _ in 0..graph.node.len() {
+        let Some(node) = graph.node.iter().find(|node| node.output.contains(name)) else {
+            break;
+        };
+        maker.clone_from(&node.op_type);
+        match (node.op_type.as_deref(), node.input.first()) {
+            (Some(operator), Some(input)) if MOVES.contains(&operator) => name = input,
+            _ => break,
+        }
+    }
     Port {
-        made_by: maker.and_then(|node| node.op_type.clone()),
+        made_by: maker,
         ..port
     }
 }

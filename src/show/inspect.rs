@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::backend::NodeTime;
 use crate::detector::Detector;
-use crate::detector::propose::{Draft, Proposal};
+use crate::detector::propose::{Confidence, Draft, Proposal};
 use crate::engine::network::{NetworkFacts, Port};
 use crate::shell;
 use crate::source::ContentKind;
@@ -58,6 +58,9 @@ pub fn looks_like(file: &Path, proposals: &[Proposal]) -> String {
     for (number, proposal) in proposals.iter().enumerate() {
         let begin = if number == 0 { "looks like" } else { "or like" };
         let _ = writeln!(out, "\n  {begin} {}", proposal.sentence());
+    }
+    if let Some(sure) = Confidence::of(proposals) {
+        let _ = writeln!(out, "\n  {}", sure.sentence(&[]));
     }
     let does = match proposals.first() {
         None => "\n  looks like no detector that is known here".to_owned(),

@@ -89,7 +89,11 @@ pub enum ProblemKind {
         now: &'static str,
     },
     /// A field of another choice.
-    #[error("{owner} has no field `{field}`; {} it, so set {what} as a whole, such as {example}", have(.others))]
+    #[error(
+        "{owner} has no field `{field}`; {}. {} it, so set {what} as a whole if that is meant, such as {example}",
+        fields_here(.own),
+        have(.others)
+    )]
     FieldOfAnother {
         /// The field whose choice it is.
         what: &'static str,
@@ -97,6 +101,8 @@ pub enum ProblemKind {
         field: String,
         /// The choice that was made.
         owner: String,
+        /// The fields of the choice that was made.
+        own: &'static [&'static str],
         /// The choices that have the field.
         others: Vec<&'static str>,
         /// A choice with that field, in full.

@@ -152,6 +152,7 @@ impl Reader {
                     what: choices.what,
                     field: shown(field),
                     owner: owner.to_owned(),
+                    own: choice.fields,
                     others: others.iter().map(|choice| choice.name).collect(),
                     example: first.example.to_owned(),
                 })

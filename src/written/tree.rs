@@ -389,7 +389,12 @@ fn fields(fields: &[StructField<'_>], at: Locate<'_>) -> Vec<Field> {
 fn worded(kind: &ErrorKind, text: &str, offset: usize, what: &'static str) -> String {
     match kind {
         ErrorKind::Expected { expected, .. } if expected.contains("comma") => {
-            "expected a comma before this value".into()
+            match text.get(offset..).is_some_and(|rest| rest.starts_with(':')) {
+                true => "this field has its name, and a value before it has none: write all of them with their names, such as \
+                         Images(path: \"images\", repeat: false), or all without"
+                    .into(),
+                false => "expected a comma before this value".into(),
+            }
         }
         ErrorKind::Expected { expected, context } if expected.contains("closing") => {
             let inside = context.map(|c| format!(" of this {c}")).unwrap_or_default();
@@ -488,6 +493,15 @@ mod tests {
                 "1:12: a value with a unit is written in quotes: \"10s\"",
                 "2:10: a value with a unit is written in quotes: \"1.5ms\""
             ]
+        );
+    }
+
+    #[test]
+    fn a_field_with_its_name_behind_a_value_without_is_told() {
+        let found = syntax("(source: Images(\"x\", repeat: false))");
+        assert!(
+            found[0].contains("Images(path: \"images\", repeat: false)"),
+            "{found:?}"
         );
     }
 

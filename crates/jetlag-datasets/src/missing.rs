@@ -13,15 +13,17 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Looks for a file; `name` is what to call it.
-    pub(crate) fn look(&mut self, file: &Path, name: &str) {
+    /// Looks for a file, and says whether it is there; `name` is what to call it.
+    pub(crate) fn look(&mut self, file: &Path, name: &str) -> bool {
         self.of += 1;
-        if !file.is_file() {
+        let is_there = file.is_file();
+        if !is_there {
             self.missing += 1;
             if self.first.len() < NAMED {
                 self.first.push(name.to_owned());
             }
         }
+        is_there
     }
 
     pub(crate) fn missing(&self) -> usize {

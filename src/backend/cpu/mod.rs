@@ -5,6 +5,7 @@
 //! rten's own allocations per inference are part of `compute`; nothing is allocated here beside them but
 //! the boxes that carry outputs over.
 
+mod branches;
 #[cfg(test)]
 mod damage;
 mod known;
@@ -61,6 +62,8 @@ impl CpuBackend {
 struct Engine {
     network: String,
     model: Model,
+    /// Whether a branch of it fails.
+    has_failing_branch: bool,
     /// In the order of the model's.
     outputs: Vec<Output>,
     nodes: Option<profile::NodeList>,
@@ -102,6 +105,8 @@ pub(crate) fn load_model(network: &NetworkSource) -> Result<Model, BackendError>
 /// A network as the runtime has it, with what its file says of its outputs.
 struct Loaded {
     model: Model,
+    /// Whether a branch of it fails.
+    has_failing_branch: bool,
     outputs: Vec<Output>,
 }
 
@@ -144,10 +149,20 @@ fn load(network: &NetworkSource, is_optimised: bool) -> Result<Loaded, String> {
     options.prepack_weights(true);
     options.enable_optimization(is_optimised);
     let mut outputs = Vec::new();
+    let mut has_failing_branch = false;
     // One that cannot be read is left to the runtime, which says why.
     let mut mended = None;
     if let Some(mut model) = read(network) {
-        let is_changed = mend::mend(&mut model);
+        let mut is_changed = mend::mend(&mut model);
+        let aside = branches::set_aside(&mut model);
+        if !aside.is_empty() {
+            is_changed = true;
+            has_failing_branch = true;
+            log::warn!(
+                "{network}: a frame that takes a branch with one of these fails: {}",
+                unsupported::listing(&aside)
+            );
+        }
         let found = unsupported::unsupported(&model);
         if !found.is_empty() {
             return Err(unsupported::sentence(&found));
@@ -167,18 +182,29 @@ fn load(network: &NetworkSource, is_optimised: bool) -> Result<Loaded, String> {
         (None, NetworkSource::File(path)) => options.load_file(path),
         (None, NetworkSource::Embedded { bytes, .. }) => options.load(bytes.to_vec()),
     };
-    loaded.map(|model| Loaded { model, outputs }).map_err(|error| {
-        let refused = read(network).map(|mut model| {
-            mend::mend(&mut model);
-            unsupported::refused(&model)
-        });
-        match (refused, network) {
-            (Some(refused), _) if !refused.is_empty() => unsupported::sentence(&refused),
-            (_, NetworkSource::File(path)) if !path.exists() => format!("{error}; the file does not exist"),
-            _ if error.to_string().contains("unsupported") => format!("{error}. {}", unsupported::way_out()),
-            _ => format!("{error}; check that the ONNX file is complete (jetlag inspect FILE)"),
-        }
-    })
+    loaded
+        .map(|model| Loaded {
+            model,
+            has_failing_branch,
+            outputs,
+        })
+        .map_err(|error| {
+            let refused = read(network).map(|mut model| {
+                mend::mend(&mut model);
+                branches::set_aside(&mut model);
+                unsupported::refused(&model)
+            });
+            match (refused, network) {
+                (Some(refused), _) if !refused.is_empty() => unsupported::sentence(&refused),
+                (_, NetworkSource::File(path)) if !path.exists() => {
+                    format!("{error}; the file does not exist")
+                }
+                _ if error.to_string().contains("unsupported") => {
+                    format!("{error}. {}", unsupported::way_out())
+                }
+                _ => format!("{error}; check that the ONNX file is complete (jetlag inspect FILE)"),
+            }
+        })
 }
 
 fn stated(output: &ValueInfoProto) -> Output {
@@ -270,10 +296,15 @@ fn element_of(dtype: ValueType) -> Option<ElementType> {
 
 impl CpuBackend {
     fn load_engine(&self, source: &NetworkSource, is_optimised: bool) -> Result<Engine, BackendError> {
-        let Loaded { model, outputs } = load_as(source, is_optimised)?;
+        let Loaded {
+            model,
+            has_failing_branch,
+            outputs,
+        } = load_as(source, is_optimised)?;
         let nodes = self.profile.then(|| profile::NodeList::of(source)).transpose();
         Ok(Engine {
             model,
+            has_failing_branch,
             outputs,
             nodes: nodes.map_err(|error| BackendError::Load {
                 network: source.to_string(),
@@ -445,7 +476,12 @@ impl CpuBackend {
         };
         // In a place of its own: what a host step finds in a slot must be its own frames'.
         let (work, tensors) = place()?;
-        let problem = first_frame(work, tensors).err();
+        let mut problem = first_frame(work, tensors).err();
+        if shared.engines.iter().any(|engine| engine.has_failing_branch)
+            && let Some(problem) = problem.take()
+        {
+            log::warn!("{problem}; frames that take another branch may do");
+        }
         let slots = (0..slots)
             .map(|_| place().map(|(work, tensors)| HostSlot::boxed(work, tensors)))
             .collect::<Result<_, BackendError>>()?;

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use rten::ModelOptions;
-use rten_onnx::onnx::{DataType, GraphProto, ModelProto, NodeProto};
+use rten_onnx::onnx::{DataType, GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
 
 use super::known::{Known, attribute, operator};
 use super::mend;
@@ -126,33 +126,45 @@ pub(super) fn refused(model: &ModelProto) -> Vec<Unsupported> {
     let Some(graph) = &model.graph else {
         return Vec::new();
     };
-    let mut options = ModelOptions::with_all_ops();
-    options.enable_optimization(false);
     // Constants are no nodes to the runtime.
     let nodes = graph.node.iter().filter(|node| operator(node) != "Constant");
     nodes
-        .filter_map(|node| {
-            let alone = ModelProto {
-                ir_version: model.ir_version,
-                opset_import: model.opset_import.clone(),
-                graph: Some(GraphProto {
-                    node: vec![node.clone()],
-                    ..GraphProto::default()
-                }),
-                ..ModelProto::default()
-            };
-            let error = options.load(alone.write_buf().ok()?).err()?.to_string();
-            let said = error
-                .split_once("operator error: ")
-                .map_or(error.as_str(), |(_, said)| said);
-            let lacks = said.ends_with("operator not supported or not enabled") && !said.contains("subgraph");
-            Some(of(node, if lacks { "there is no such operator" } else { said }))
-        })
+        .filter_map(|node| refusal(node, model.ir_version, &model.opset_import))
         .collect()
+}
+
+/// Why the runtime refuses to load a node alone, if it does.
+pub(super) fn refusal(
+    node: &NodeProto,
+    ir_version: Option<i64>,
+    opsets: &[OperatorSetIdProto],
+) -> Option<Unsupported> {
+    let mut options = ModelOptions::with_all_ops();
+    options.enable_optimization(false);
+    let alone = ModelProto {
+        ir_version,
+        opset_import: opsets.to_vec(),
+        graph: Some(GraphProto {
+            node: vec![node.clone()],
+            ..GraphProto::default()
+        }),
+        ..ModelProto::default()
+    };
+    let error = options.load(alone.write_buf().ok()?).err()?.to_string();
+    let said = error
+        .split_once("operator error: ")
+        .map_or(error.as_str(), |(_, said)| said);
+    let lacks = said.ends_with("operator not supported or not enabled") && !said.contains("subgraph");
+    Some(of(node, if lacks { "there is no such operator" } else { said }))
 }
 
 /// What is said of a network with such nodes: each operator with what it lacks and one node's name, and what to do.
 pub(super) fn sentence(found: &[Unsupported]) -> String {
+    format!("it cannot execute {}. {}", listing(found), way_out())
+}
+
+/// Each operator with what it lacks and one node's name.
+pub(super) fn listing(found: &[Unsupported]) -> String {
     const MOST: usize = 4;
     let mut kinds: Vec<(&Unsupported, usize)> = Vec::new();
     for node in found {
@@ -178,7 +190,7 @@ pub(super) fn sentence(found: &[Unsupported]) -> String {
     if kinds.len() > MOST {
         told.push(format!("and {} more kinds of nodes", kinds.len() - MOST));
     }
-    format!("it cannot execute {}. {}", told.join("; "), way_out())
+    told.join("; ")
 }
 
 /// Who may execute what this backend does not.
@@ -209,7 +221,7 @@ fn full_name(node: &NodeProto) -> String {
 }
 
 /// What any node reads, in a graph and those within, and what leaves them.
-fn names_read<'a>(graph: &'a GraphProto, read: &mut HashSet<&'a str>) {
+pub(super) fn names_read<'a>(graph: &'a GraphProto, read: &mut HashSet<&'a str>) {
     read.extend(graph.output.iter().filter_map(|output| output.name.as_deref()));
     for node in &graph.node {
         read.extend(node.input.iter().map(String::as_str));
@@ -223,25 +235,30 @@ fn look(graph: &GraphProto, outer: &Known, read: &HashSet<&str>, found: &mut Vec
     for node in &graph.node {
         let inner = node.attribute.iter().filter_map(|a| a.g.as_ref());
         inner.for_each(|graph| look(graph, &known, read, found));
-        let problem = listed(node, read)
-            .or_else(|| of_its_kind(node, &known))
-            .or_else(|| beyond_32_bits(node, &known));
-        found.extend(problem.map(|problem| of(node, problem)));
+        found.extend(problem_of(node, &known, &|name| read.contains(name)));
     }
 }
 
+/// Why a node would not be executed as ONNX means it; `is_read` says whether any node reads a value.
+pub(super) fn problem_of(
+    node: &NodeProto,
+    known: &Known<'_>,
+    is_read: &dyn Fn(&str) -> bool,
+) -> Option<Unsupported> {
+    let problem = listed(node, is_read)
+        .or_else(|| of_its_kind(node, known))
+        .or_else(|| beyond_32_bits(node, known));
+    problem.map(|problem| of(node, problem))
+}
+
 /// What the tables say of a node.
-fn listed(node: &NodeProto, read: &HashSet<&str>) -> Option<&'static str> {
+fn listed(node: &NodeProto, is_read: &dyn Fn(&str) -> bool) -> Option<&'static str> {
     let name = full_name(node);
     let inputs = INPUTS.iter().filter(|(operator, ..)| *operator == name);
     let given = |input: usize| node.input.get(input).is_some_and(|name| !name.is_empty());
     let input = inputs.clone().rev().find(|(_, input, _)| given(*input));
     let outputs = OUTPUTS.iter().filter(|(operator, ..)| *operator == name);
-    let wanted = |output: usize| {
-        node.output
-            .get(output)
-            .is_some_and(|name| read.contains(name.as_str()))
-    };
+    let wanted = |output: usize| node.output.get(output).is_some_and(|name| is_read(name));
     let output = outputs
         .clone()
         .find(|(_, [from, to], _)| (*from..=*to).any(wanted));
@@ -285,7 +302,8 @@ fn of_its_kind(node: &NodeProto, known: &Known) -> Option<&'static str> {
         }
         "NonMaxSuppression" => Some(
             "boxes would be measured against the rectangle around both instead of their union, and at a threshold, below 0 and \
-             between classes others would stay than ONNX says",
+             between classes others would stay than ONNX says; export the network without its suppression (Ultralytics: nms=False) and \
+             let the spec's `nms` do it",
         ),
         _ if operator.starts_with("Reduce") && mend::is_left_alone(node) => {
             let axes = node.input.get(1).and_then(|name| known.dims(name));

@@ -21,6 +21,14 @@ pub(super) enum Spec {
     There(PathBuf),
 }
 
+/// What the scenario's tenant takes.
+pub(super) struct Tenant<'a> {
+    pub(super) kind: ContentKind,
+    /// Images of an inference.
+    pub(super) batch: usize,
+    pub(super) frames: Option<&'a Frames>,
+}
+
 /// What was written.
 pub(super) struct Written {
     pub(super) spec: Option<PathBuf>,
@@ -35,8 +43,7 @@ pub(super) fn write(
     args: &InitArgs,
     stem: &str,
     spec: &Spec,
-    kind: ContentKind,
-    frames: Option<&Frames>,
+    tenant: &Tenant<'_>,
 ) -> anyhow::Result<Written> {
     let stem = plain(stem);
     let scenario = args.out.join(format!("{stem}-scenario.ron"));
@@ -66,12 +73,11 @@ pub(super) fn write(
         );
         return Err(WrongUse(problem).into());
     }
-    let source = match frames {
+    let source = match tenant.frames {
         Some(frames) => frames.source(&from_folder(&args.out, frames.path())?),
         None => String::new(),
     };
-    let is_recording = frames.is_some_and(|frames| frames.topic().is_some());
-    let text = scenario_text(&stem, &named, kind, &source, is_recording);
+    let text = scenario_text(&stem, &named, tenant, &source);
     std::fs::create_dir_all(&args.out)
         .with_context(|| format!("cannot create the folder {}", args.out.display()))?;
     if let Some((path, text)) = &new {
@@ -106,8 +112,8 @@ fn create(path: &Path, text: &str) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-fn scenario_text(name: &str, detector: &str, kind: ContentKind, source: &str, is_recording: bool) -> String {
-    let made = match kind {
+fn scenario_text(name: &str, detector: &str, tenant: &Tenant<'_>, source: &str) -> String {
+    let made = match tenant.kind {
         ContentKind::Image => {
             "            // Made scenes; images of your own: Images(\"folder\").\n            source: Synthetic(Camera),\n"
         }
@@ -120,6 +126,13 @@ fn scenario_text(name: &str, detector: &str, kind: ContentKind, source: &str, is
         "" => made.to_owned(),
         given => format!("            source: {given},\n"),
     };
+    let batch = match tenant.batch {
+        1 => String::new(),
+        batch => {
+            format!("            // The network takes so many images at once.\n            batch: {batch},\n")
+        }
+    };
+    let is_recording = tenant.frames.is_some_and(|frames| frames.topic().is_some());
     let (how, arrival) = match is_recording {
         true => ("As they came when the bag was recorded", "Replay"),
         false => ("As a sensor sends them", "Periodic(hz: 30)"),
@@ -128,7 +141,7 @@ fn scenario_text(name: &str, detector: &str, kind: ContentKind, source: &str, is
         "// Written by `jetlag init`: one tenant in a closed loop, each frame as soon as the one before it is done.\n\
          // docs/scenarios.md has every field.\n\
          Scenario(\n    name: {name:?},\n    duration: \"10s\",\n    tenants: [\n        Tenant(\n            \
-         name: {:?}, detector: {detector:?},\n{source}            \
+         name: {:?}, detector: {detector:?},\n{source}{batch}            \
          // {how}, with a limit on the response time:\n            \
          // arrival: {arrival}, deadline: \"33ms\",\n        ),\n    ],\n)\n",
         tenant_name(name)

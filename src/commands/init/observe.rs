@@ -63,13 +63,14 @@ pub(super) fn complete(
         network: path.display().to_string(),
         problems,
     })?;
+    let is_batch_stated = facts.inputs.iter().all(|port| first_is_stated(port));
     let mut facts = facts.clone();
     for (port, input) in facts.inputs.iter_mut().zip(&inputs) {
         port.shape = input.max_shape.dims().iter().map(usize::to_string).collect();
     }
     if facts.outputs.iter().any(is_open) {
         match executed(path, &made) {
-            Ok(tensors) => fix(&mut facts.outputs, &tensors),
+            Ok(tensors) => fix(&mut facts.outputs, &tensors, is_batch_stated),
             Err(error) => log::info!("{}: shapes of its outputs stay open: {error:#}", path.display()),
         }
     }
@@ -143,10 +144,25 @@ fn executed(path: &Path, made: &MadeInputs) -> anyhow::Result<Vec<(String, Vec<S
     Ok(shapes(bench.tensors()))
 }
 
-fn fix(outputs: &mut [Port], tensors: &[(String, Vec<String>)]) {
+fn first_is_stated(port: &Port) -> bool {
+    port.shape
+        .first()
+        .is_none_or(|extent| extent.parse::<usize>().is_ok())
+}
+
+/// Of a stated batch an open number of rows is that of what was found in this frame, and stays open.
+fn fix(outputs: &mut [Port], tensors: &[(String, Vec<String>)], is_batch_stated: bool) {
     for port in outputs {
         if let Some((_, dims)) = tensors.iter().find(|(name, _)| *name == port.name) {
+            let open = port
+                .shape
+                .first()
+                .filter(|_| is_batch_stated && !first_is_stated(port))
+                .cloned();
             port.shape.clone_from(dims);
+            if let (Some(open), Some(first)) = (open, port.shape.first_mut()) {
+                *first = open;
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::backend::{Backend, BackendError, Program, Slot};
 use crate::clock::{Clock, RealClock};
 use crate::detector::camera::preprocess::Colour;
 use crate::detector::network::stem;
-use crate::detector::propose::{CameraDraft, Scaling};
+use crate::detector::propose::{CameraDraft, Confidence, Draft, Proposal, Scaling};
 use crate::detector::{Carry, Detection, Detector, spec};
 use crate::scenario::{BagSpec, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Reading, RecordingSpec, StampOf};
 use crate::source::recordings::Opened;
@@ -21,6 +21,8 @@ use crate::source::{Content, ContentKind, Frame, Source, SourceError, images, po
 use crate::tensor::TensorSet;
 use crate::units::Nanos;
 
+/// Proposals that are tried.
+const MOST_PROPOSALS: usize = 3;
 /// Frames that are tried.
 const MOST_FRAMES: usize = 4;
 /// After this no further frame is begun, so that of a slow network fewer are tried.
@@ -215,15 +217,69 @@ fn label(draft: &CameraDraft) -> String {
     format!("{:?}, {}", draft.colour, draft.scaling.words())
 }
 
-/// The variant of a draft that finds most, with the evidence: lines for a comment.
-pub(super) fn of_camera(draft: &CameraDraft, network: &Path, frames: &Frames) -> (CameraDraft, Vec<String>) {
+/// What a trial of the proposals made of them.
+pub(super) struct Outcome {
+    /// The place of the proposal to take.
+    pub(super) place: usize,
+    /// Its draft, with the colours and scaling that find something.
+    pub(super) draft: CameraDraft,
+    /// Whether it finds more than chance.
+    pub(super) finds: bool,
+    /// The evidence: lines for a comment.
+    pub(super) lines: Vec<String>,
+}
+
+/// Tries the best proposal, and those after it where the best finds nothing and its file does not say that it is it. The best is a
+/// camera's where there are images.
+pub(super) fn of_proposals(proposals: &[Proposal], network: &Path, frames: &Frames) -> Option<Outcome> {
+    let mut tried: Option<Outcome> = None;
+    for (place, proposal) in proposals.iter().enumerate().take(MOST_PROPOSALS) {
+        let Draft::Camera(draft) = &proposal.draft else {
+            continue;
+        };
+        let (draft, finds, lines) = of_camera(draft, network, frames);
+        let outcome = Outcome {
+            place,
+            draft,
+            finds,
+            lines,
+        };
+        match &mut tried {
+            None => tried = Some(outcome),
+            Some(first) if outcome.finds => {
+                let because = format!(
+                    "As {} it finds nothing that is more than chance, and as {} it does.",
+                    proposals[first.place].family, proposal.family
+                );
+                let lines = std::iter::once(because).chain(outcome.lines).collect();
+                return Some(Outcome { lines, ..outcome });
+            }
+            Some(_) => {}
+        }
+        let is_settled = Confidence::of(proposals) == Some(Confidence::Stated);
+        if is_settled || tried.as_ref().is_some_and(|first| first.finds) {
+            break;
+        }
+    }
+    tried
+}
+
+/// The variant of a draft that finds most, whether that is more than chance, and the evidence.
+fn of_camera(draft: &CameraDraft, network: &Path, frames: &Frames) -> (CameraDraft, bool, Vec<String>) {
+    if draft.batch > 1 {
+        let line = format!(
+            "Colour and scaling are the family's usual ones, not tried: the network takes {} images at once.",
+            draft.batch
+        );
+        return (draft.clone(), false, vec![line]);
+    }
     match try_all(draft, network, frames) {
         Ok(tried) => tried,
         Err(error) => {
             let line = format!(
                 "Colour and scaling are the family's usual ones; they could not be tried: {error:#}."
             );
-            (draft.clone(), vec![line.replace(char::is_control, " ")])
+            (draft.clone(), false, vec![line.replace(char::is_control, " ")])
         }
     }
 }
@@ -232,7 +288,7 @@ fn try_all(
     draft: &CameraDraft,
     network: &Path,
     frames: &Frames,
-) -> anyhow::Result<(CameraDraft, Vec<String>)> {
+) -> anyhow::Result<(CameraDraft, bool, Vec<String>)> {
     let name = plain(&stem(network));
     let absolute = super::text_of(&std::path::absolute(network)?)?;
     let detector = |variant: &CameraDraft| {
@@ -295,7 +351,8 @@ fn try_all(
         .iter()
         .map(|line| line.replace(char::is_control, " "))
         .collect();
-    Ok((variants[verdict.place()].clone(), lines))
+    let finds = !matches!(verdict, Verdict::Undecided(_));
+    Ok((variants[verdict.place()].clone(), finds, lines))
 }
 
 /// What a detector finds in the frames, in a sentence.

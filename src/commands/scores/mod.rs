@@ -14,7 +14,7 @@ mod answers;
 mod coco;
 mod export;
 mod gate;
-mod kitti;
+pub(super) mod kitti;
 #[cfg(feature = "recordings")]
 mod nuscenes;
 mod pictures;
@@ -225,7 +225,7 @@ fn at_hand(answers: &Answers, data: Option<&Path>) -> anyhow::Result<Dataset> {
     if let Some(spec) = channels.first() {
         #[cfg(feature = "recordings")]
         return match channels.len() > 1 || crate::source::recordings::is_camera(&spec.sensor) {
-            false => Ok(Dataset::NuScenes(nuscenes::open(spec, data)?)),
+            false => Ok(Dataset::NuScenes(nuscenes::open(spec, data, answers.selection.as_ref())?)),
             true => Err(WrongUse(format!(
                 "tenant {}: nuScenes has boxes in space and none in images, so what was found in {} cannot be scored; name the LiDAR's tenant with --tenant",
                 answers.tenant,

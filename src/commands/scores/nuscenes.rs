@@ -39,14 +39,22 @@ pub(super) struct Matched {
 /// Annotations are half a second apart in nuScenes.
 const LONGEST_GAP: Nanos = Nanos::from_millis(1_500);
 
-/// Opens the dataset that a source read; `data` is where it is now.
-pub(super) fn open(spec: &NuScenesSpec, data: Option<&Path>) -> anyhow::Result<Annotations> {
+/// Opens the dataset that a source read; `data` is where it is now, and `then` which frames a run had of it.
+pub(super) fn open(
+    spec: &NuScenesSpec,
+    data: Option<&Path>,
+    then: Option<&Selection>,
+) -> anyhow::Result<Annotations> {
     let path = data.unwrap_or(&spec.path);
     let dataset = Dataset::open(path, spec.version.as_deref()).map_err(WrongUse::because)?;
-    let recording = dataset
+    let wanted = nuscenes_wanted(spec);
+    let recording = match then {
+        // It had the frames whose files were there.
+        Some(then) if !then.losses.is_empty() => dataset.select(&wanted),
         // Sweeps and images may be elsewhere: what counts stands in the tables.
-        .select_of_tables(&nuscenes_wanted(spec))
-        .map_err(WrongUse::because)?;
+        _ => dataset.select_of_tables(&wanted),
+    }
+    .map_err(WrongUse::because)?;
     let key_frames = recording.frames().filter(|frame| frame.is_key_frame).count();
     Ok(Annotations {
         truth: GroundTruth::read(&dataset).map_err(WrongUse::because)?,

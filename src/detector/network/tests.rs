@@ -56,16 +56,42 @@ fn all_open_dimensions_are_told_at_once_with_the_spelling_that_gives_them() {
     assert_eq!(
         problems,
         [
-            "dynamic dimensions without a size: `batch`, `height`, `width` of input `images` [batch, 3, height, width]; `?` of input \
-             `orig_target_sizes` [?, 2]; give each a number: --shapes \
-             images:BATCHx3xHEIGHTxWIDTH,orig_target_sizes:Nx2, or in a file shapes: \
-             \"images:BATCHx3xHEIGHTxWIDTH,orig_target_sizes:Nx2\""
+            "dynamic dimensions without a size: `batch`, `height`, `width` of input `images` [batch, 3, height, width]; give each a \
+             number, such as: --shapes images:1x3x640x640, or in a file shapes: \"images:1x3x640x640\""
         ]
     );
     let made = with(&ports, "images:1x3x32x64,orig_target_sizes:1x2").unwrap();
     let shapes: Vec<String> = made.iter().map(|tensor| tensor.max_shape.to_string()).collect();
     assert_eq!(shapes, ["[1, 3, 32, 64]", "[1, 2]", "[1]"]);
     assert_eq!(made[1].element, ElementType::I64);
+}
+
+#[test]
+fn a_batch_that_alone_is_open_is_one_and_that_is_said() {
+    let ports = [
+        port("images", "float", &["batch", "3", "8", "8"]),
+        port("ids", "int64", &["n", "sequence"]),
+        port("fixed", "float", &["2", "3"]),
+    ];
+    let problems = with(&ports, "").unwrap_err().join("\n");
+    assert!(
+        problems.contains("`sequence`")
+            && problems.contains("--shapes ids:1x128")
+            && !problems.contains("images"),
+        "{problems}"
+    );
+    let made = with(&ports, "ids:1x16").unwrap();
+    assert_eq!(made[0].max_shape.dims(), [1, 3, 8, 8]);
+    let facts = NetworkFacts {
+        inputs: ports.to_vec(),
+        ..NetworkFacts::default()
+    };
+    let note = batch_note(&facts, &Shapes::default()).unwrap();
+    assert!(
+        note.contains("`images` [batch, 3, 8, 8]") && note.contains("--shapes images:4x3x8x8"),
+        "{note}"
+    );
+    assert_eq!(batch_note(&facts, &"images:2x3x8x8".parse().unwrap()), None);
 }
 
 #[test]

@@ -18,13 +18,21 @@ pub(super) type Rule = fn(&Seen<'_>) -> Option<Proposal>;
 pub(super) const RULES: &[Rule] = &[
     other_task,
     yolox,
+    yolov6,
+    yunet,
+    fastest_det,
     yolov5,
     yolov5_maps,
     anchor_free,
     nanodet,
     nanodet_plus,
+    yolo_nas,
+    damo_yolo,
+    raw_anchors,
+    query_boxes,
     prior_boxes,
     end_to_end,
+    rows_of_any_number,
     detr,
     after_nms,
     classifier,
@@ -48,6 +56,7 @@ pub(super) fn draft(seen: &Seen<'_>, image: &Image<'_>, classes: usize, head: St
     CameraDraft {
         classes,
         tensor: image.tensor.to_owned(),
+        batch: image.batch,
         width: image.width,
         height: image.height,
         is_sized: image.is_sized,
@@ -170,6 +179,115 @@ fn yolox(seen: &Seen<'_>) -> Option<Proposal> {
     draft.score_threshold = 0.35;
     let fit = if is_usual { 85 } else { 60 };
     with_head("YOLOX", fit + seen.likely(classes), reasons, &image, draft)
+}
+
+/// The same shape, decoded in the network.
+fn yolov6(seen: &Seen<'_>) -> Option<Proposal> {
+    let image = seen.image?;
+    let output = seen.only_output()?;
+    let [rows, columns] = output.behind_batch()?[..] else {
+        return None;
+    };
+    let strides = strides(&image, rows, 1)?;
+    let classes = columns.checked_sub(5).filter(|classes| *classes > 0)?;
+    if seen.names.as_ref().is_some_and(|names| names.len() != classes) {
+        return None;
+    }
+    // Its exporter calls the output so; YOLOX's calls it `output`.
+    let is_named = output.name == "outputs";
+    let mut reasons = vec![said(
+        output,
+        format!(
+            "a row for each cell of strides {}, and columns for a box in pixels, objectness and {classes} classes",
+            listed(strides)
+        ),
+    )];
+    if is_named {
+        reasons.push("its exporter calls the output `outputs`".to_owned());
+    }
+    let head = format!("YoloAnchors(Decoded(output: {:?}))", output.name);
+    let draft = draft(seen, &image, classes, head);
+    let fit = if is_named { 89 } else { 65 };
+    with_head("YOLOv6", fit + seen.likely(classes), reasons, &image, draft)
+}
+
+/// OpenCV's face detector: class score, objectness and box of each cell, and landmarks, an output each a stride.
+fn yunet(seen: &Seen<'_>) -> Option<Proposal> {
+    let image = seen.image?;
+    let mut levels = Vec::new();
+    for stride in [8, 16, 32, 64] {
+        let Some(rows) = cells(&image, stride) else {
+            continue;
+        };
+        let called = |part: &str, columns: usize| {
+            seen.outputs.iter().find(|output| {
+                output.behind_batch().as_deref() == Some(&[rows, columns]) && output.is_called(&[part])
+            })
+        };
+        if let (Some(class), Some(objectness), Some(place)) =
+            (called("cls", 1), called("obj", 1), called("bbox", 4))
+        {
+            levels.push(format!(
+                "(stride: {stride}, tensors: [{:?}, {:?}, {:?}])",
+                class.name, objectness.name, place.name
+            ));
+        }
+    }
+    if levels.len() < 2 {
+        return None;
+    }
+    let reasons = vec![format!(
+        "for each of {} strides an output of one class, one of objectness and one of boxes, by name",
+        levels.len()
+    )];
+    let head = format!(
+        "Grid(\n        columns: [[Classes], [Objectness], [X, Y, Width, Height]],\n        levels: [\n            {},\n        ],\n        \
+         size: Exp(times: Stride), score: GeometricMean,\n    )",
+        levels.join(",\n            ")
+    );
+    let mut draft = draft(seen, &image, 1, head);
+    draft.colour = Colour::Bgr;
+    draft.scaling = Scaling::Bytes;
+    draft.fit = letterbox(Align::TopLeft, 0, Rounding::Down);
+    draft.score_threshold = 0.6;
+    draft.iou = 0.3;
+    with_head("YuNet", 94, reasons, &image, draft)
+}
+
+/// `[1, 5 + C, h, w]` at one stride of 16, sigmoid and softmax done.
+fn fastest_det(seen: &Seen<'_>) -> Option<Proposal> {
+    let image = seen.image?;
+    let output = seen.only_output()?;
+    let [columns, h, w] = output.behind_batch()?[..] else {
+        return None;
+    };
+    let is_its = |side: usize, of: usize| side.checked_mul(16) == Some(of);
+    let classes = columns.checked_sub(5).filter(|classes| *classes > 0)?;
+    if !is_its(h, image.height) || !is_its(w, image.width) {
+        return None;
+    }
+    let mut reasons = vec![said(
+        output,
+        format!("a map of stride 16 with objectness, a box and {classes} classes"),
+    )];
+    // Objectness, box and classes are three branches that are joined at its end; a backbone's map comes of a layer.
+    let is_joined = output.is_made_by(&["Concat"]);
+    if is_joined {
+        reasons.push("it is joined of branches".to_owned());
+    }
+    let head = format!(
+        "Grid(\n        tensors: [{:?}], columns: [[Objectness, X, Y, Width, Height, Classes]], layout: Maps, levels: [(stride: 16)],\n        \
+         // A hyperbolic tangent, and a share of the input.\n        \
+         offset: Sigmoid(gain: 2, scale: 2, shift: -1, times: Stride), size: Sigmoid(times: Input),\n        \
+         score: Powers(objectness: 0.6, class: 0.4),\n    )",
+        output.name
+    );
+    let mut draft = draft(seen, &image, classes, head);
+    draft.colour = Colour::Bgr;
+    draft.fit = FitSpec::Stretch;
+    draft.score_threshold = 0.65;
+    let fit = if is_joined { 80 } else { 54 };
+    with_head("FastestDet", fit + seen.likely(classes), reasons, &image, draft)
 }
 
 /// `[1, N, 5 + C]`, three rows a cell, decoded.
@@ -310,6 +428,7 @@ fn nanodet(seen: &Seen<'_>) -> Option<Proposal> {
     let image = seen.image?;
     let mut levels = Vec::new();
     let mut last = None;
+    let (mut are_final, mut are_raw) = (true, true);
     for stride in [8, 16, 32, 64] {
         let Some(wanted) = cells(&image, stride) else {
             continue;
@@ -332,6 +451,8 @@ fn nanodet(seen: &Seen<'_>) -> Option<Proposal> {
         if *last.get_or_insert((scores.1, sides.1)) != (scores.1, sides.1) {
             return None;
         }
+        are_final &= scores.0.is_made_by(&["Sigmoid"]);
+        are_raw &= scores.0.is_made_by(&["Conv", "Add"]);
         levels.push(format!(
             "(scores: {:?}, boxes: {:?}, stride: {stride})",
             scores.0.name, sides.0.name
@@ -344,7 +465,8 @@ fn nanodet(seen: &Seen<'_>) -> Option<Proposal> {
         levels.len()
     )];
     let head = format!(
-        "NanoDet(bins: {bins}, levels: [\n        {},\n    ])",
+        "NanoDet(bins: {bins}, {}levels: [\n        {},\n    ])",
+        if are_raw { "logits: true, " } else { "" },
         levels.join(",\n        ")
     );
     let mut draft = draft(seen, &image, classes, head);
@@ -353,9 +475,11 @@ fn nanodet(seen: &Seen<'_>) -> Option<Proposal> {
     draft.fit = letterbox(Align::Centre, 0, Rounding::Nearest);
     draft.score_threshold = 0.4;
     draft.iou = 0.5;
-    draft
-        .assumed
-        .push("Scores are taken to be after their sigmoid; if nothing is found, try logits: true.");
+    if !are_final && !are_raw {
+        draft
+            .assumed
+            .push("Scores are taken to be after their sigmoid; if nothing is found, try logits: true.");
+    }
     with_head("NanoDet", 90 + seen.likely(classes), reasons, &image, draft)
 }
 
@@ -402,9 +526,17 @@ fn nanodet_plus(seen: &Seen<'_>) -> Option<Proposal> {
     with_head("NanoDet-Plus", 72 + seen.likely(classes), reasons, &image, draft)
 }
 
-/// Scores `[1, N, C]` and corners `[1, N, 4]`.
-fn prior_boxes(seen: &Seen<'_>) -> Option<Proposal> {
-    let image = seen.image?;
+/// Two outputs, `[1, N, C]` and `[1, N, 4]`.
+struct Scored<'s, 'a> {
+    scores: &'s Tensor<'a>,
+    boxes: &'s Tensor<'a>,
+    rows: usize,
+    columns: usize,
+    /// Whether the file has the scores before the boxes.
+    is_first: bool,
+}
+
+fn scored<'s, 'a>(seen: &'s Seen<'a>) -> Option<Scored<'s, 'a>> {
     let [first, second] = &seen.outputs[..] else {
         return None;
     };
@@ -413,38 +545,51 @@ fn prior_boxes(seen: &Seen<'_>) -> Option<Proposal> {
         _ => None,
     };
     let ((rows, a), (others, b)) = (shape(first)?, shape(second)?);
-    let (scores, boxes, columns) = match (a, b) {
+    let (is_first, columns) = match (a, b) {
         _ if rows != others => return None,
-        (4, 4) if second.is_called(&["score", "conf", "cls"]) => (second, first, b),
-        (4, b) if b != 4 => (second, first, b),
-        (a, 4) => (first, second, a),
+        (4, 4) if second.is_called(&["score", "conf", "cls"]) => (false, b),
+        (4, b) if b != 4 => (false, b),
+        (a, 4) => (true, a),
         _ => return None,
     };
+    let (scores, boxes) = match is_first {
+        true => (first, second),
+        false => (second, first),
+    };
+    Some(Scored {
+        scores,
+        boxes,
+        rows,
+        columns,
+        is_first,
+    })
+}
+
+/// Scores and boxes of fewer queries than a grid has cells.
+fn query_boxes(seen: &Seen<'_>) -> Option<Proposal> {
+    let image = seen.image?;
+    let Scored {
+        scores,
+        boxes,
+        rows,
+        columns,
+        ..
+    } = scored(seen)?;
     if QUERIES.contains(&rows) && (scores.is_called(&["logits"]) || boxes.is_called(&["pred"])) {
-        let reasons = vec![said(
-            boxes,
-            format!("{rows} queries, fewer than any grid has cells"),
-        )];
-        let classes = columns.checked_sub(1).filter(|classes| *classes > 0)?;
-        let head = format!(
-            "Queries(scores: {:?}, boxes: {:?}, activation: Softmax, no_object: Last)",
-            scores.name, boxes.name
-        );
-        let mut draft = draft(seen, &image, classes, head);
-        draft.scaling = Scaling::ImageNet;
-        draft.fit = FitSpec::Stretch;
-        draft.score_threshold = 0.5;
-        draft.iou = 1.0;
-        draft.assumed.push("The last column is taken for no object, as DETR has it; Deformable DETR and DINO have none and need activation: Sigmoid.");
-        return with_head("DETR or a network like it", 85, reasons, &image, draft);
+        return queries(seen, &image, (scores, boxes), (rows, columns));
     }
     if QUERIES.contains(&rows) && (scores.is_called(&["label"]) || boxes.is_called(&["dets"])) {
         let reasons = vec![said(
             boxes,
             format!("{rows} queries, fewer than any grid has cells, and {columns} classes of each"),
         )];
+        let activation = if scores.is_made_by(&["Sigmoid"]) {
+            "Identity"
+        } else {
+            "Sigmoid"
+        };
         let head = format!(
-            "Queries(scores: {:?}, boxes: {:?}, activation: Sigmoid)",
+            "Queries(scores: {:?}, boxes: {:?}, activation: {activation})",
             scores.name, boxes.name
         );
         let mut draft = draft(seen, &image, columns, head);
@@ -455,8 +600,48 @@ fn prior_boxes(seen: &Seen<'_>) -> Option<Proposal> {
         draft.assumed.push("Classes are in the order of the network's columns: RF-DETR's are COCO's own numbers, 0 to 90, of which 80 have a name.");
         return with_head("RF-DETR", 85, reasons, &image, draft);
     }
-    if let Some(strides) = strides(&image, rows, 1) {
-        return cell_corners(seen, &image, (scores, boxes), columns, strides);
+    None
+}
+
+/// Boxes that are corrections of nine or fewer anchors a cell, which a file does not hold.
+fn raw_anchors(seen: &Seen<'_>) -> Option<Proposal> {
+    let image = seen.image?;
+    let Scored { boxes, rows, .. } = scored(seen)?;
+    // Grids are rounded up at strides 64 and 128.
+    let cells = |strides: [usize; 5]| {
+        strides.iter().try_fold(0_usize, |all, stride| {
+            let of_this = image
+                .width
+                .div_ceil(*stride)
+                .checked_mul(image.height.div_ceil(*stride))?;
+            all.checked_add(of_this)
+        })
+    };
+    let all = cells([8, 16, 32, 64, 128])?;
+    let each = (1..=9).find(|each| all.checked_mul(*each) == Some(rows))?;
+    let reasons = vec![said(
+        boxes,
+        format!(
+            "{each} boxes for each cell of strides 8 to 128, as corrections of anchors that are not in the file"
+        ),
+    )];
+    without_head("EfficientDet or RetinaNet", 88, reasons)
+}
+
+/// Scores `[1, N, C]` and corners `[1, N, 4]`.
+fn prior_boxes(seen: &Seen<'_>) -> Option<Proposal> {
+    let image = seen.image?;
+    let Scored {
+        scores,
+        boxes,
+        rows,
+        columns,
+        ..
+    } = scored(seen)?;
+    let is_of_queries = QUERIES.contains(&rows)
+        && (scores.is_called(&["logits", "label"]) || boxes.is_called(&["pred", "dets"]));
+    if is_of_queries || strides(&image, rows, 1).is_some() {
+        return None;
     }
     let classes = columns.checked_sub(1).filter(|classes| *classes > 0)?;
     let reasons = vec![format!(
@@ -483,16 +668,88 @@ fn prior_boxes(seen: &Seen<'_>) -> Option<Proposal> {
     )
 }
 
-/// `[1, N, C]` and `[1, N, 4]`, a row a cell: decoded in the network, as YOLO-NAS and DAMO-YOLO have it.
-fn cell_corners(
+/// Queries with logits and boxes. DETR has a softmax over the classes and no object; its descendants have a sigmoid a class.
+fn queries(
     seen: &Seen<'_>,
     image: &Image<'_>,
     (scores, boxes): (&Tensor<'_>, &Tensor<'_>),
-    classes: usize,
-    strides: &[usize],
+    (rows, columns): (usize, usize),
 ) -> Option<Proposal> {
-    let rows = boxes.behind_batch()?.first().copied()?;
-    let reasons = vec![format!(
+    let mut reasons = vec![said(
+        boxes,
+        format!("{rows} queries, fewer than any grid has cells, and {columns} scores of each"),
+    )];
+    let named = seen.names.as_ref().map(Vec::len);
+    let (ends_in_softmax, ends_in_sigmoid) =
+        (scores.is_made_by(&["Softmax"]), scores.is_made_by(&["Sigmoid"]));
+    // 92 columns are COCO's numbers to 90 and no object; 80, 90 and 91 are classes alone.
+    let known = match columns {
+        _ if ends_in_softmax => Some(true),
+        _ if ends_in_sigmoid => Some(false),
+        _ if named == Some(columns) => Some(false),
+        _ if named.is_some_and(|count| count + 1 == columns) => Some(true),
+        80 | 90 | 91 => Some(false),
+        92 => Some(true),
+        _ => None,
+    };
+    // DETR has 100 queries, and most of its descendants 300.
+    let has_no_object = known.unwrap_or(rows <= 100);
+    let is_done = ends_in_softmax || ends_in_sigmoid;
+    if is_done {
+        reasons.push("its scores are final in the network".to_owned());
+    }
+    let activation = match (is_done, has_no_object) {
+        (true, _) => "Identity",
+        (false, true) => "Softmax",
+        (false, false) => "Sigmoid",
+    };
+    let (no_object, classes) = match has_no_object {
+        true => (", no_object: Last", columns.checked_sub(1)?),
+        false => ("", columns),
+    };
+    let head = format!(
+        "Queries(scores: {:?}, boxes: {:?}, activation: {activation}{no_object})",
+        scores.name, boxes.name
+    );
+    let mut draft = draft(seen, image, Some(classes).filter(|classes| *classes > 0)?, head);
+    draft.scaling = Scaling::ImageNet;
+    draft.fit = FitSpec::Stretch;
+    draft.score_threshold = 0.5;
+    draft.iou = 1.0;
+    if has_no_object {
+        draft.assumed.push("The last column is taken for no object, as DETR has it; Deformable DETR and DINO have none and need activation: Sigmoid.");
+    } else {
+        draft.assumed.push("Pixels are taken with ImageNet's mean and deviation, as Deformable DETR and DINO have them; RT-DETR takes 0 to 1.");
+    }
+    let family = match has_no_object {
+        true => "DETR or a network like it",
+        false => "RT-DETR, Deformable DETR or DINO",
+    };
+    let fit = if known.is_some() { 85 } else { 70 };
+    with_head(family, fit, reasons, image, draft)
+}
+
+/// `[1, N, 4]` and `[1, N, C]`, a row a cell: decoded in the network.
+fn yolo_nas(seen: &Seen<'_>) -> Option<Proposal> {
+    cell_corners(seen, "YOLO-NAS", false)
+}
+
+/// The same in the other order.
+fn damo_yolo(seen: &Seen<'_>) -> Option<Proposal> {
+    cell_corners(seen, "DAMO-YOLO", true)
+}
+
+fn cell_corners(seen: &Seen<'_>, family: &'static str, are_scores_first: bool) -> Option<Proposal> {
+    let image = seen.image?;
+    let Scored {
+        scores,
+        boxes,
+        rows,
+        columns: classes,
+        is_first,
+    } = scored(seen)?;
+    let strides = strides(&image, rows, 1)?;
+    let mut reasons = vec![format!(
         "outputs {} and {} are scores of {classes} classes without a background, and corners in pixels, of a box for each of the \
          {rows} cells of strides {} at {} × {}",
         shown(scores),
@@ -501,24 +758,35 @@ fn cell_corners(
         image.width,
         image.height
     )];
+    let is_its_order = is_first == are_scores_first;
+    if is_its_order {
+        reasons.push(format!("{family} has them in this order"));
+    }
+    let levels: Vec<String> = strides
+        .iter()
+        .map(|stride| format!("(stride: {stride})"))
+        .collect();
     let head = format!(
-        "Grid(\n        tensors: [{:?}, {:?}], columns: [[Classes], [X1, Y1, X2, Y2]], levels: [(stride: 1, cells: ({rows}, 1))],\n        \
+        "Grid(\n        tensors: [{:?}, {:?}], columns: [[Classes], [X1, Y1, X2, Y2]], levels: [{}],\n        \
          point: Origin, offset: Identity(times: Pixels),\n    )",
-        scores.name, boxes.name
+        scores.name,
+        boxes.name,
+        levels.join(", ")
     );
-    let mut draft = draft(seen, image, classes, head);
-    draft.fit = letterbox(Align::TopLeft, 114, Rounding::Nearest);
-    draft.assumed.push("It may be YOLO-NAS, whose images are RGB in 0..1, or DAMO-YOLO, whose are BGR in 0..255 and stretched: set `colour`, `scaling` and `fit` to its own.");
+    let mut draft = draft(seen, &image, classes, head);
+    if are_scores_first {
+        draft.colour = Colour::Bgr;
+        draft.scaling = Scaling::Bytes;
+        draft.fit = FitSpec::Stretch;
+    } else {
+        draft.fit = letterbox(Align::TopLeft, 114, Rounding::Nearest);
+    }
+    draft.assumed.push("YOLO-NAS takes RGB in 0..1, and DAMO-YOLO BGR in 0..255 and stretched: set `colour`, `scale` and `fit` to its own if it is the other one.");
     draft.assumed.push(
         "Boxes are taken to be corners in pixels of the input, and scores to have been through the sigmoid.",
     );
-    with_head(
-        "YOLO-NAS, or DAMO-YOLO",
-        80 + seen.likely(classes),
-        reasons,
-        image,
-        draft,
-    )
+    let fit = if is_its_order { 72 } else { 64 };
+    with_head(family, fit + seen.likely(classes), reasons, &image, draft)
 }
 
 /// `[1, N, 6]`: corners, score and class of boxes that need no suppression.
@@ -546,6 +814,23 @@ fn end_to_end(seen: &Seen<'_>) -> Option<Proposal> {
     draft.iou = 1.0;
     let family = "YOLOv10 or a network with its suppression inside";
     with_head(family, 90, reasons, &image, draft)
+}
+
+/// `[n, 6]` or `[n, 7]`: as many rows as there are boxes.
+fn rows_of_any_number(seen: &Seen<'_>) -> Option<Proposal> {
+    let image = seen.image.filter(|image| image.is_batch_stated)?;
+    let output = seen.only_output()?;
+    let [None, Some(columns @ (6 | 7))] = output.dims[..] else {
+        return None;
+    };
+    let reasons = vec![said(
+        output,
+        format!(
+            "as many rows of {columns} as there are boxes, for a batch of {}",
+            image.batch
+        ),
+    )];
+    without_head("YOLOv7 or a network with its suppression inside", 90, reasons)
 }
 
 /// One output of queries `[1, N, 4 + C]`.
@@ -598,11 +883,24 @@ fn classifier(seen: &Seen<'_>) -> Option<Proposal> {
     let ([classes] | [classes, 1, 1]) = output.behind_batch()?[..] else {
         return None;
     };
+    // A number of rows that the file leaves open is not that of its images.
+    if image.is_batch_stated && output.dims.first() == Some(&None) {
+        return None;
+    }
     let is_of_ultralytics = seen.task == Some("classify");
     let mut reasons = vec![said(output, format!("{classes} values for the whole image"))];
-    let ends_in_softmax = is_of_ultralytics || output.made_by == Some("Softmax");
+    let is_noted = seen.names.as_ref().is_some_and(|names| names.len() == classes);
+    // Not through a softmax, and as many as embeddings have.
+    if matches!(classes, 128 | 256 | 512 | 768 | 1024 | 1280 | 2048)
+        && !is_of_ultralytics
+        && !is_noted
+        && !output.is_made_by(&["Softmax", "Sigmoid"])
+    {
+        return without_head("an embedding, or features of an image", 70, reasons);
+    }
+    let ends_in_softmax = is_of_ultralytics || output.is_made_by(&["Softmax", "Sigmoid"]);
     if ends_in_softmax {
-        reasons.push("its values have been through a softmax in the network".to_owned());
+        reasons.push("its values are final in the network".to_owned());
     }
     let activation = if ends_in_softmax {
         ", activation: Identity"

@@ -156,6 +156,8 @@ pub struct CameraDraft {
     pub classes: ClassNames,
     /// The input.
     pub tensor: String,
+    /// Images of an inference, as the network's file has them.
+    pub batch: usize,
     /// Pixels across.
     pub width: usize,
     /// Pixels down.

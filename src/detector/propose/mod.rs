@@ -55,6 +55,11 @@ impl Proposal {
         }
     }
 
+    /// Whether so little speaks for it that its head needs images that show it.
+    pub fn is_doubtful(&self) -> bool {
+        self.fit < LEAST
+    }
+
     /// Whether a spec can be written of this network alone.
     pub fn has_spec(&self) -> bool {
         matches!(self.draft, Draft::Camera(_) | Draft::Lidar(_))
@@ -70,6 +75,52 @@ impl Proposal {
         }
     }
 }
+
+/// How far a guess can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confidence {
+    /// The network's file says it itself.
+    Stated,
+    /// Nothing else that is known here has these inputs and outputs.
+    Likely,
+    /// Other networks have inputs and outputs like these.
+    Guess,
+}
+
+impl Confidence {
+    /// Of the best of these proposals.
+    pub fn of(all: &[Proposal]) -> Option<Self> {
+        let best = all.first()?;
+        let rival = |other: &Proposal| other.fit + MARGIN > best.fit;
+        Some(match best.fit {
+            STATED.. => Confidence::Stated,
+            LIKELY.. if !all[1..].iter().any(rival) => Confidence::Likely,
+            _ => Confidence::Guess,
+        })
+    }
+
+    /// With what else it may be.
+    pub fn sentence(self, others: &[Proposal]) -> String {
+        let how = match self {
+            Confidence::Stated => "certain, since its file says so",
+            Confidence::Likely => "likely, since no other family that is known here fits nearly as well",
+            Confidence::Guess => "a guess, since networks of other kinds have such inputs and outputs",
+        };
+        let others: Vec<&str> = others.iter().map(|other| other.family).collect();
+        match others.is_empty() {
+            true => format!("how sure: {how}"),
+            false => format!("how sure: {how}; it may also be: {}", others.join("; ")),
+        }
+    }
+}
+
+/// A fit that only what the file itself says can reach.
+const STATED: u8 = 98;
+/// The least fit of what is likely, and the distance to the next.
+const LIKELY: u8 = 75;
+const MARGIN: u8 = 10;
+/// Below this fit a head is as often wrong as right: it is only tried.
+const LEAST: u8 = 65;
 
 /// Class names that a network's exporter wrote into the file, by number.
 pub fn class_names(facts: &NetworkFacts) -> Option<Vec<String>> {
@@ -93,10 +144,36 @@ pub fn propose(facts: &NetworkFacts) -> Vec<Proposal> {
         .chain(lidar::RULES)
         .filter_map(|rule| rule(&seen))
         .filter(|proposal| !matches!(&proposal.draft, Draft::Camera(draft) if draft.classes.count() > MOST_CLASSES))
+        .map(|proposal| with_all_inputs(proposal, &seen))
         .collect();
     // Stable, so that equal ones stay in the order of the tables.
     all.sort_by_key(|proposal| std::cmp::Reverse(proposal.fit));
     all
+}
+
+/// A camera's preprocessing fills the image and what `also` has; where the network takes more, its time is all that can be had.
+fn with_all_inputs(proposal: Proposal, seen: &Seen<'_>) -> Proposal {
+    let Draft::Camera(draft) = &proposal.draft else {
+        return proposal;
+    };
+    if seen.inputs.len() <= draft.also.len() + 1 {
+        return proposal;
+    }
+    let others: Vec<String> = seen
+        .inputs
+        .iter()
+        .filter(|input| input.name != draft.tensor)
+        .map(|input| format!("`{}`", input.name))
+        .collect();
+    let why = format!(
+        "which takes {} beside the image, and its file does not say what that is: time only; a spec by hand fills it with `also`",
+        others.join(", ")
+    );
+    Proposal {
+        draft: Draft::TimeOnly(why),
+        fit: proposal.fit.min(LEAST),
+        ..proposal
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub(super) struct Tensor<'a> {
     pub(super) name: &'a str,
     pub(super) element: &'a str,
     pub(super) dims: Vec<Option<usize>>,
-    /// The operator of the node that makes it.
+    /// The operator that makes its values.
     pub(super) made_by: Option<&'a str>,
 }
 
@@ -18,6 +18,10 @@ pub(super) struct Tensor<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Image<'a> {
     pub(super) tensor: &'a str,
+    /// Images of an inference.
+    pub(super) batch: usize,
+    /// Whether the file says how many.
+    pub(super) is_batch_stated: bool,
     pub(super) width: usize,
     pub(super) height: usize,
     pub(super) layout: Layout,
@@ -43,12 +47,26 @@ pub const USUAL_SIDE: usize = 640;
 
 impl<'a> Seen<'a> {
     pub(super) fn of(facts: &'a NetworkFacts) -> Self {
-        let inputs: Vec<Tensor<'_>> = facts.inputs.iter().map(tensor).collect();
+        let mut inputs: Vec<Tensor<'_>> = facts.inputs.iter().map(tensor).collect();
+        let mut outputs: Vec<Tensor<'_>> = facts.outputs.iter().map(tensor).collect();
         let size = noted_size(facts);
+        let is_of = |batch: usize, tensor: &Tensor<'_>| tensor.dims.first() == Some(&Some(batch));
+        // Several images of which the outputs have one row each are a batch; else they are views of one scene, which is another task.
+        let image = inputs
+            .iter()
+            .find_map(|input| image(input, size))
+            .filter(|image| image.batch == 1 || outputs.iter().all(|output| is_of(image.batch, output)));
+        if let Some(image) = image.filter(|image| image.batch > 1) {
+            for tensor in inputs.iter_mut().chain(&mut outputs) {
+                if is_of(image.batch, tensor) {
+                    tensor.dims[0] = Some(1);
+                }
+            }
+        }
         Seen {
-            image: inputs.iter().find_map(|input| image(input, size)),
+            image,
             inputs,
-            outputs: facts.outputs.iter().map(tensor).collect(),
+            outputs,
             names: facts.metadata.get("names").and_then(|text| python_values(text)),
             task: facts.metadata.get("task").map(String::as_str),
         }
@@ -85,6 +103,11 @@ fn tensor(port: &Port) -> Tensor<'_> {
 }
 
 impl Tensor<'_> {
+    /// Whether one of these operators makes its values.
+    pub(super) fn is_made_by(&self, operators: &[&str]) -> bool {
+        self.made_by.is_some_and(|maker| operators.contains(&maker))
+    }
+
     /// The dimensions behind the batch, where that is 1 or open and these are all known.
     pub(super) fn behind_batch(&self) -> Option<Vec<usize>> {
         match self.dims.split_first()? {
@@ -102,14 +125,16 @@ impl Tensor<'_> {
 
 /// Three channels in the second place or the last; `size` is width and height as the exporter noted them.
 fn image<'a>(input: &Tensor<'a>, size: Option<[usize; 2]>) -> Option<Image<'a>> {
-    let (height, width, layout) = match input.dims[..] {
-        [Some(1) | None, Some(3), height, width] => (height, width, Layout::Nchw),
-        [Some(1) | None, height, width, Some(3)] => (height, width, Layout::Nhwc),
+    let (batch, height, width, layout) = match input.dims[..] {
+        [batch, Some(3), height, width] => (batch, height, width, Layout::Nchw),
+        [batch, height, width, Some(3)] => (batch, height, width, Layout::Nhwc),
         _ => return None,
     };
     let open = size.unwrap_or([USUAL_SIDE; 2]);
     Some(Image {
         tensor: input.name,
+        batch: batch.unwrap_or(1),
+        is_batch_stated: batch.is_some(),
         width: width.unwrap_or(open[0]),
         height: height.unwrap_or(open[1]),
         layout,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::backend::NetworkSource;
+use crate::detector::camera::preprocess::Colour;
 use crate::detector::spec;
 use crate::engine::network::Port;
 
@@ -161,7 +162,7 @@ fn yolox_has_a_row_a_cell() {
     );
     // The next candidate has one class more, and no objectness.
     let next: Vec<_> = propose(&nano).iter().map(|proposal| proposal.family).collect();
-    assert_eq!(next, ["YOLOX", "YOLOv8, YOLOv9, YOLO11"]);
+    assert_eq!(next, ["YOLOX", "YOLOv6", "YOLOv8, YOLOv9, YOLO11"]);
 }
 
 #[test]
@@ -288,12 +289,158 @@ fn rf_detr_has_queries_and_no_background() {
 }
 
 #[test]
+fn a_grid_s_names_and_joints_tell_yunet_yolov6_and_fastestdet() {
+    let yunet = network(
+        &["input:float:1,3,640,640"],
+        &[
+            "cls_8:float:1,6400,1",
+            "cls_16:float:1,1600,1",
+            "cls_32:float:1,400,1",
+            "obj_8:float:1,6400,1",
+            "obj_16:float:1,1600,1",
+            "obj_32:float:1,400,1",
+            "bbox_8:float:1,6400,4",
+            "bbox_16:float:1,1600,4",
+            "bbox_32:float:1,400,4",
+            "kps_8:float:1,6400,10",
+            "kps_16:float:1,1600,10",
+            "kps_32:float:1,400,10",
+        ],
+    );
+    assert_eq!(looks(&yunet), ("YuNet", Some("Grid")));
+    let draft = camera(&yunet);
+    assert!(
+        draft
+            .head
+            .contains(r#"(stride: 16, tensors: ["cls_16", "obj_16", "bbox_16"])"#),
+        "{}",
+        draft.head
+    );
+    assert_eq!((draft.colour, draft.scaling), (Colour::Bgr, Scaling::Bytes));
+
+    let mut fastest = network(&["input.1:float:1,3,352,352"], &["758:float:1,85,22,22"]);
+    assert!(best(&fastest).is_doubtful(), "a backbone has maps like this one");
+    fastest.outputs[0].made_by = Some("Concat".to_owned());
+    assert!(!best(&fastest).is_doubtful());
+    assert_eq!(looks(&fastest), ("FastestDet", Some("Grid")));
+    let head = camera(&fastest).head;
+    assert!(head.contains("Powers(objectness: 0.6, class: 0.4)"), "{head}");
+
+    assert_eq!(
+        looks(&of_image(&["outputs:float:1,8400,85"])),
+        ("YOLOv6", Some("YoloAnchors"))
+    );
+}
+
+#[test]
+fn several_images_of_an_inference_are_a_batch_where_the_outputs_have_as_many() {
+    let batch = network(&["images:float:8,3,640,640"], &["output0:float:8,84,8400"]);
+    assert_eq!(looks(&batch), ("YOLOv8, YOLOv9, YOLO11", Some("YoloAnchorFree")));
+    assert_eq!(camera(&batch).batch, 8);
+    // Six cameras of one scene.
+    let views = network(&["images:float:6,3,256,704"], &["output0:float:1,84,8400"]);
+    assert!(propose(&views).iter().all(|proposal| !proposal.has_spec()));
+}
+
+#[test]
+fn an_input_beside_the_image_that_nobody_knows_leaves_the_time() {
+    let policy = network(
+        &["images:float:1,3,640,640", "state:float:1,14"],
+        &["output0:float:1,84,8400"],
+    );
+    let best = best(&policy);
+    assert!(!best.has_spec());
+    assert!(best.sentence().contains("`state`"), "{}", best.sentence());
+}
+
+#[test]
+fn scores_that_are_final_in_the_network_are_not_made_again() {
+    let mut detr = network(
+        &["image:float:1,3,800,1066"],
+        &["logits:float:1,100,92", "pred_boxes:float:1,100,4"],
+    );
+    assert!(camera(&detr).head.contains("Softmax, no_object: Last"));
+    detr.outputs[0].made_by = Some("Softmax".to_owned());
+    assert!(camera(&detr).head.contains("Identity, no_object: Last"));
+    // 80 are COCO's classes: none is no object.
+    let mut descendant = network(
+        &["pixel_values:float:1,3,640,640"],
+        &["logits:float:1,300,80", "pred_boxes:float:1,300,4"],
+    );
+    assert_eq!(
+        looks(&descendant),
+        ("RT-DETR, Deformable DETR or DINO", Some("Queries"))
+    );
+    assert_eq!(camera(&descendant).classes, ClassNames::Coco80);
+    assert!(camera(&descendant).head.contains("activation: Sigmoid"));
+    descendant.outputs[0].made_by = Some("Sigmoid".to_owned());
+    assert!(camera(&descendant).head.contains("activation: Identity"));
+}
+
+#[test]
+fn values_of_the_whole_image_that_are_as_many_as_embeddings_have_are_no_classes() {
+    let embedding = network(&["input:float:1,3,112,112"], &["output:float:1,512"]);
+    assert_eq!(looks(&embedding).1, None);
+}
+
+#[test]
+fn a_guess_says_how_sure_it_is() {
+    let of = |facts: &NetworkFacts| Confidence::of(&propose(facts));
+    assert_eq!(
+        of(&of_image(&["output0:float:1,84,8400"])),
+        Some(Confidence::Likely)
+    );
+    let turned = propose(&of_image(&["output0:float:1,8400,84"]));
+    assert_eq!(Confidence::of(&turned), Some(Confidence::Guess));
+    let sentence = Confidence::Guess.sentence(&turned[1..]);
+    assert!(sentence.contains("it may also be: YOLO"), "{sentence}");
+    let nas = of_image(&["boxes:float:1,8400,4", "scores:float:1,8400,80"]);
+    assert_eq!(of(&nas), Some(Confidence::Guess));
+    let mut told = of_image(&["output0:float:1,8400,6"]);
+    told.metadata
+        .insert("names".to_owned(), "{0: 'a', 1: 'b'}".to_owned());
+    assert_eq!(of(&told), Some(Confidence::Stated));
+    assert_eq!(of(&NetworkFacts::default()), None);
+}
+
+#[test]
 fn yolo_nas_has_a_class_for_each_column_and_corners_in_pixels() {
     let nas = of_image(&["boxes:float:1,8400,4", "scores:float:1,8400,80"]);
-    assert_eq!(looks(&nas), ("YOLO-NAS, or DAMO-YOLO", Some("Grid")));
+    assert_eq!(looks(&nas), ("YOLO-NAS", Some("Grid")));
     let draft = camera(&nas);
     assert!(draft.head.contains("[X1, Y1, X2, Y2]"), "{}", draft.head);
     assert_eq!(draft.classes, ClassNames::Coco80);
+    let damo = of_image(&["output:float:1,8400,80", "953:float:1,8400,4"]);
+    assert_eq!(looks(&damo), ("DAMO-YOLO", Some("Grid")));
+    assert_eq!(
+        (camera(&damo).colour, camera(&damo).scaling),
+        (Colour::Bgr, Scaling::Bytes)
+    );
+    // More cells than a level may have.
+    let large = network(
+        &["images:float:1,3,1280,1280"],
+        &["boxes:float:1,33600,4", "scores:float:1,33600,80"],
+    );
+    camera(&large);
+}
+
+#[test]
+fn boxes_that_no_head_reads_are_told_for_what_they_are() {
+    let of = |image: &str, outputs: &[&str]| looks(&network(&[image], outputs));
+    let image = "image:float:1,3,512,512";
+    assert_eq!(
+        of(image, &["cls:float:1,49104,90", "box:float:1,49104,4"]),
+        ("EfficientDet or RetinaNet", None)
+    );
+    // So many rows as boxes are found, not values of the whole image.
+    assert_eq!(
+        of(image, &["output:float:n,7"]),
+        ("YOLOv7 or a network with its suppression inside", None)
+    );
+    assert_eq!(
+        of("image:float:n,3,224,224", &["output:float:n,7"]),
+        ("an image classifier", Some("Classifier"))
+    );
 }
 
 #[test]

@@ -188,6 +188,8 @@ impl Header {
             let (size, kind) = (sizes.next().and_then(|s| s.parse().ok()), kinds.next());
             let count: usize = match counts.next() {
                 None => 1,
+                // Padding of no bytes, as PCL once wrote it.
+                Some("0") if name == "_" => 0,
                 Some(zero) if zero.bytes().all(|b| b == b'0') => {
                     return Err(bad_count(name, "0"));
                 }
@@ -344,6 +346,15 @@ mod tests {
     fn read(bytes: &[u8]) -> Result<Vec<[f32; 4]>, PcdError> {
         let mut points = Vec::new();
         parse(bytes, &mut points, None, 1000).map(|_| points)
+    }
+
+    #[test]
+    fn padding_of_no_bytes_is_none() {
+        let mut file = b"FIELDS x y z _ intensity\nSIZE 4 4 4 1 4\nTYPE F F F U F\nCOUNT 1 1 1 0 1\nPOINTS 1\nDATA binary\n".to_vec();
+        for value in [1.0_f32, 2.0, 3.0, 0.5] {
+            file.extend(value.to_le_bytes());
+        }
+        assert_eq!(read(&file).unwrap(), [[1.0, 2.0, 3.0, 0.5]]);
     }
 
     fn with_header(

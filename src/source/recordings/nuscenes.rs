@@ -9,7 +9,7 @@ use jetlag_datasets::sweeps::{MIN_DISTANCE, POINT_BYTES, SweepCloud};
 
 use super::{most_pixels, recording};
 use crate::files;
-use crate::record::Selection;
+use crate::record::Selection as RunSelection;
 use crate::scenario::{NuScenesSpec, PointFormat};
 use crate::source::context::{Contexts, FrameContext, Placed, Projection};
 use crate::source::folder::{FileKind, Files};
@@ -43,7 +43,10 @@ pub(super) fn source(dataset: &NuScenes, spec: &NuScenesSpec) -> Result<Stored, 
         ),
         timeline: Some(timeline(&chosen)),
         contexts: Contexts::each(chosen.frames().map(context)),
-        selection: Some(selected(&chosen)),
+        selection: Some(RunSelection {
+            losses: lacking(&chosen).into_iter().collect(),
+            ..selected(&chosen)
+        }),
     };
     let files = || {
         chosen
@@ -92,6 +95,15 @@ pub(super) fn files(spec: &NuScenesSpec) -> Result<Vec<PathBuf>, SourceError> {
     Ok(all)
 }
 
+/// The files that are not there, in a sentence.
+fn lacking(chosen: &Recording) -> Option<String> {
+    let missing = chosen.missing()?;
+    Some(format!(
+        "{missing}. The {} frames that are whole are played",
+        chosen.len()
+    ))
+}
+
 /// Cameras are named so in nuScenes, and what is not a camera here has points.
 pub(crate) fn is_camera(channel: &str) -> bool {
     channel.starts_with("CAM")
@@ -113,7 +125,7 @@ pub(crate) fn wanted(spec: &NuScenesSpec) -> Wanted {
 }
 
 /// Which captures are selected, by the rows of the tables.
-pub(crate) fn selected(chosen: &Recording) -> Selection {
+pub(crate) fn selected(chosen: &Recording) -> RunSelection {
     let mut frames = selection::Frames::default();
     for frame in chosen.frames() {
         // Where the car was tells apart what has the same tokens: drives that are made.

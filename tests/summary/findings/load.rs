@@ -278,7 +278,22 @@ fn on_a_busy_host_compute_is_not_only_compute_and_nobody_is_sent_for_a_faster_de
     assert!(advice(&quiet, "overload").contains("faster detector"));
     assert!(!shown(&quiet).contains("waits for a processor in it"));
     assert!(codes(&busy).contains(&"host-busy"), "{:?}", codes(&busy));
-    assert!(advice(&busy, "overload").contains("See `host-busy` first"));
+    // What follows from it is not told besides, and one sentence before all figures has one thing to do.
+    assert!(!codes(&busy).contains(&"overload"), "{:?}", codes(&busy));
+    let explained = busy.run.explained.iter();
+    let overload = explained
+        .clone()
+        .find(|of| of.finding.code == "overload")
+        .unwrap();
+    assert_eq!(overload.explained_by, "host-busy");
+    assert!(overload.finding.advice.contains("See `host-busy` first"));
+    let text = shown(&busy);
+    let sentence = text.find("Other programs used 34 % of the processors").unwrap();
+    assert!(
+        text.contains("Stop them and run again.") && sentence < text.find("RESPONSE TIME").unwrap(),
+        "{text}"
+    );
+    assert!(quiet.run.explained.is_empty());
     assert!(
         shown(&busy).contains("waits for a processor in it"),
         "{}",

@@ -7,6 +7,7 @@ use jetlag_record::units::Nanos;
 
 use super::small::CalibratedSensor;
 use super::token::Token;
+use crate::error::Missing;
 use crate::geometry::Pose;
 use crate::sweeps::SweepPlace;
 use crate::timeline::TimeLine;
@@ -58,6 +59,8 @@ pub struct Recording {
     pub(super) frames: Vec<usize>,
     /// Sweeps to a frame, itself among them.
     pub(super) sweeps: usize,
+    /// The files that are not there, whose frames are left out.
+    pub(super) missing: Option<Box<Missing>>,
 }
 
 /// One of the sweeps that make up a frame.
@@ -84,6 +87,41 @@ impl Recording {
     /// The frames in their order.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = &DatasetFrame> {
         self.frames.iter().map(|at| &self.captures[*at])
+    }
+
+    /// The files that the tables name for this selection and that are not there; the frames that need one of them are left out. `None`
+    /// where nothing is missing, and where nobody looked.
+    pub fn missing(&self) -> Option<&Missing> {
+        self.missing.as_deref()
+    }
+
+    /// Leaves out the frames of which a file is not there, and the captures that no other frame needs.
+    pub(super) fn keep(&mut self, is_there: &[bool]) {
+        let needed =
+            |frame: usize| std::iter::successors(Some(frame), |at| self.previous[*at]).take(self.sweeps);
+        let whole = |frame: &usize| needed(*frame).all(|at| is_there[at]);
+        let frames: Vec<usize> = self.frames.iter().copied().filter(whole).collect();
+        let mut is_needed = vec![false; self.captures.len()];
+        for frame in &frames {
+            needed(*frame).for_each(|at| is_needed[at] = true);
+        }
+        let mut count = 0;
+        let places: Vec<Option<usize>> = is_needed
+            .iter()
+            .map(|is_needed| {
+                let place = is_needed.then_some(count);
+                count += usize::from(*is_needed);
+                place
+            })
+            .collect();
+        self.frames = frames.iter().filter_map(|frame| places[*frame]).collect();
+        let mut kept = is_needed.iter();
+        self.captures.retain(|_| kept.next() == Some(&true));
+        let before = std::mem::take(&mut self.previous);
+        let kept = before.iter().zip(&is_needed).filter(|(_, is_needed)| **is_needed);
+        self.previous = kept
+            .map(|(before, _)| before.and_then(|before| places[before]))
+            .collect();
     }
 
     /// All files that are read for these frames: theirs, and those of the sweeps before them.

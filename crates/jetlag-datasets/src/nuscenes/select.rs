@@ -1,4 +1,4 @@
-//! Choosing scenes and a channel, and checking before anything runs that all their files are there.
+//! Choosing scenes and a channel, and checking before anything runs which of their files are there.
 
 use std::collections::HashMap;
 use std::path::{Component, Path};
@@ -54,11 +54,12 @@ impl Selection {
 }
 
 impl NuScenes {
-    /// The frames of a selection.
+    /// The frames of a selection. Those of which a file is not on the disk are left out ([`Recording::missing`]): archives of nuScenes are
+    /// large, and many have only some.
     ///
     /// # Errors
     /// A scene or channel that the dataset does not have; nothing recorded by the channel in these scenes; several sweeps where
-    /// there are no poses; links that lead in a circle; files that are not on the disk, all in one error.
+    /// there are no poses; links that lead in a circle; no frame whose files are on the disk.
     pub fn select(&self, selection: &Selection) -> Result<Recording, DatasetError> {
         self.frames_of(selection, true)
     }
@@ -100,12 +101,20 @@ impl NuScenes {
             previous: Vec::new(),
             frames: Vec::new(),
             sweeps,
+            missing: None,
         };
+        let mut is_there = Vec::new();
         let mut search = with_files.then(Search::default);
         let mut whole = Vec::new();
         for scene in &time_line.scenes {
             let missing = search.as_ref().map(Search::missing);
-            self.record(scene, channel, selection.key_frames, &mut recording, &mut search)?;
+            self.record(scene, channel, selection.key_frames, &mut recording)?;
+            if let Some(search) = &mut search {
+                for capture in &recording.captures[is_there.len()..] {
+                    let name = capture.file.strip_prefix(&self.root).unwrap_or(&capture.file);
+                    is_there.push(search.look(&capture.file, &name.to_string_lossy()));
+                }
+            }
             if missing == search.as_ref().map(Search::missing) {
                 whole.push(self.scenes[scene.scene].clone());
             }
@@ -120,7 +129,13 @@ impl NuScenes {
         }
         if let Some(search) = search {
             let data = self.folder.join("sample_data.json");
-            search.end(&selection.channel, &self.root, &data, &whole)?;
+            if let Err(missing) = search.end(&selection.channel, &self.root, &data, &whole) {
+                recording.keep(&is_there);
+                if recording.frames.is_empty() {
+                    return Err(missing.into());
+                }
+                recording.missing = Some(missing);
+            }
         }
         Ok(recording)
     }
@@ -132,7 +147,6 @@ impl NuScenes {
         channel: usize,
         key_frames: bool,
         recording: &mut Recording,
-        search: &mut Option<Search>,
     ) -> Result<(), TableError> {
         let rows = self.scene_captures(scene.scene).iter().map(|row| *row as usize);
         let rows: Vec<usize> = rows.filter(|row| self.channel_of(*row) == channel).collect();
@@ -166,12 +180,8 @@ impl NuScenes {
             // Earlier ones have their place already.
             let before = links.get(&row).and_then(|before| places.get(before));
             recording.previous.push(before.copied());
-            let name = self.file_name(row)?;
-            let frame = self.frame(row, scene);
-            if let Some(search) = search {
-                search.look(&frame.file, name);
-            }
-            recording.captures.push(frame);
+            self.is_within(row)?;
+            recording.captures.push(self.frame(row, scene));
         }
         Ok(())
     }
@@ -193,12 +203,12 @@ impl NuScenes {
         }
     }
 
-    /// The file of a capture, which lies within the dataset.
-    fn file_name(&self, row: usize) -> Result<&str, TableError> {
+    /// The file of a capture must lie within the dataset.
+    fn is_within(&self, row: usize) -> Result<(), TableError> {
         let name = self.captures.name(row);
         let within = |part: Component| matches!(part, Component::Normal(_) | Component::CurDir);
         match Path::new(name).components().all(within) {
-            true => Ok(name),
+            true => Ok(()),
             false => Err(self.in_data(
                 row,
                 Wrong {

@@ -39,6 +39,7 @@ mod drawn;
 pub mod duty;
 mod energy;
 mod expectation;
+mod explained;
 mod failed;
 mod failures;
 mod feeds;
@@ -106,8 +107,12 @@ pub mod waterfall;
 pub mod what_if;
 mod within;
 
+/// The code of the finding that other programs used the processors, from which others follow.
+pub(crate) const HOST_BUSY: &str = code::Code::HostBusy.word();
+
 pub use amounts::parse_power;
 pub use expectation::{Expectation, ExpectationError, parse as parse_expectation};
+pub use explained::Explained;
 pub use quantile::Quantile;
 pub use recorded::Recorded;
 pub use summarizer::Summarizer;

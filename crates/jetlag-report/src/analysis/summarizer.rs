@@ -24,8 +24,8 @@ use super::traced::Traced;
 use super::track::Tracks;
 use super::watch::Watch;
 use super::{
-    attribution, budget, clocks, conditions, drawn, duty, failed, findings, memory, observer, outliers,
-    phases, plan, sampling, sensors, stats,
+    attribution, budget, clocks, conditions, drawn, duty, explained, failed, findings, memory, observer,
+    outliers, phases, plan, sampling, sensors, stats,
 };
 use crate::record::{
     Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, PROCESSES_FACT, Phase, RECORDING_WINDOW,
@@ -306,6 +306,10 @@ impl Summarizer {
                 facts.cause.as_deref(),
             );
         }
+        let on_host = tenants.iter().map(|tenant| &tenant.summary);
+        let on_host = on_host.filter(|tenant| findings::executes_on_host(tenant));
+        let on_host: HashSet<&str> = on_host.map(|tenant| tenant.name.as_str()).collect();
+        let (findings, explained) = explained::apart(findings, &on_host);
         let measured = tenants
             .iter()
             .map(|tenant| tenant.facts.measured)
@@ -336,6 +340,7 @@ impl Summarizer {
                     Verdict::Limited
                 },
                 findings,
+                explained,
                 overhead_us,
                 latency: "span from release",
                 clock: match scenario.clock {

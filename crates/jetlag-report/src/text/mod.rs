@@ -32,7 +32,7 @@ use std::path::Path;
 
 use super::Style;
 use crate::analysis::summary::{ExpectationResult, Lack, Sampling, Stats, TenantSummary, Unit, Verdict};
-use crate::analysis::{Recorded, Summary};
+use crate::analysis::{HOST_BUSY, Recorded, Summary};
 use crate::digits::range;
 use crate::record::Finding;
 use crate::shell;
@@ -137,7 +137,47 @@ fn verdict(summary: &Summary, style: &Style) -> String {
     }
     text.push_str(&Ink::Dim.paint(&about, style));
     text.push('\n');
+    text.push_str(&before_all(summary, style));
     text
+}
+
+/// The finding that explains others, before any figure: what it is, and the one thing to do.
+fn before_all(summary: &Summary, style: &Style) -> String {
+    let Some(cause) = cause(summary) else {
+        return String::new();
+    };
+    let mut text = String::new();
+    for line in wrapped(
+        &format!("{} {}", cause.message, cause.advice),
+        usize::from(style.width),
+    ) {
+        text.push_str(&format!("{}\n", Ink::Warn.paint(&line, style)));
+    }
+    let explained = &summary.run.explained;
+    if !explained.is_empty() {
+        let mut codes: Vec<&str> = explained.iter().map(|of| of.finding.code.as_str()).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        let line = format!(
+            "{} follow from that and are not told: {}",
+            explained.len(),
+            codes.join(", ")
+        );
+        text.push_str(&format!("{}\n", Ink::Dim.paint(&line, style)));
+    }
+    text
+}
+
+/// The finding that is told before all figures: that of a busy host.
+fn cause(summary: &Summary) -> Option<&Finding> {
+    let mut findings = summary.run.findings.iter();
+    findings.find(|finding| finding.code == HOST_BUSY)
+}
+
+/// The findings that are told in their own place.
+fn others(summary: &Summary) -> Vec<&Finding> {
+    let findings = summary.run.findings.iter();
+    findings.filter(|finding| finding.code != HOST_BUSY).collect()
 }
 
 /// Findings that are told beside the first numbers; where there are more, all of them are told at the end.
@@ -145,7 +185,7 @@ const FIRST: usize = 2;
 
 /// What limits the numbers most, and what to do about it; empty where nothing does.
 fn first_findings(summary: &Summary, style: &Style) -> String {
-    let findings = &summary.run.findings;
+    let findings = others(summary);
     if findings.is_empty() {
         return String::new();
     }
@@ -160,14 +200,14 @@ fn first_findings(summary: &Summary, style: &Style) -> String {
 
 /// All findings, where there are more than were told before.
 fn all_findings(summary: &Summary, style: &Style) -> String {
-    let findings = &summary.run.findings;
+    let findings = others(summary);
     match findings.len() > FIRST {
-        true => heading("ALL FINDINGS", "each with what to do", style) + &of_findings(findings, style),
+        true => heading("ALL FINDINGS", "each with what to do", style) + &of_findings(&findings, style),
         false => String::new(),
     }
 }
 
-fn of_findings(findings: &[Finding], style: &Style) -> String {
+fn of_findings(findings: &[&Finding], style: &Style) -> String {
     let mut grid = Grid::headless().column("", Align::Left).column("", Align::Left);
     for finding in findings {
         grid.row(vec![(finding.code.clone(), Ink::Warn), plain(&finding.message)]);
@@ -476,11 +516,14 @@ fn footer(summary: &Summary, style: &Style) -> String {
     if let Some(file) = &summary.run.file {
         let label = |label: &str| Ink::Dim.paint(&format!("  {label:<8}  "), style);
         text.push_str(&format!("{}{file}\n", label("record")));
-        let file = shell::path(Path::new(file));
+        let path = Path::new(file);
+        let file = shell::path(path);
         if summary.kernels.is_some() {
             text.push_str(&format!("{}jetlag report --kernels {file}\n", label("kernels")));
         }
-        text.push_str(&format!("{}jetlag report --format json {file}\n", label("next")));
+        let page = path.with_extension("html");
+        let page = shell::path(Path::new(page.file_name().unwrap_or_default()));
+        text.push_str(&format!("{}jetlag report --html {page} {file}\n", label("next")));
     }
     text
 }

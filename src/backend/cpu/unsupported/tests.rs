@@ -3,6 +3,8 @@ use rten_onnx::onnx::{
     TensorShapeProto, TypeProto, TypeProtoTensor, ValueInfoProto,
 };
 
+use rten::Value;
+use rten_tensor::Tensor;
 use rten_tensor::prelude::*;
 
 use super::*;
@@ -379,19 +381,19 @@ fn a_network_that_cannot_be_executed_names_operator_node_and_the_way_out_before_
         told.contains("LayerNormalization (node `the/LayerNormalization`): only its first output"),
         "{told}"
     );
-    // Also within the branch of a condition.
-    let mut branch = model(vec![recurrent_within()], vec![], &["b"], 17);
-    let mut choice = node("If", &["x"], &["y"]);
-    for name in ["then_branch", "else_branch"] {
-        choice.attribute.push(AttributeProto {
+    // Also within the body of a loop.
+    let mut body = model(vec![recurrent_within()], vec![], &["b"], 17);
+    let mut round = node("Loop", &["x"], &["y"]);
+    for name in ["body", "another"] {
+        round.attribute.push(AttributeProto {
             name: Some(name.to_owned()),
-            g: branch.graph.clone(),
+            g: body.graph.clone(),
             r#type: Some(AttributeType::GRAPH),
             ..AttributeProto::default()
         });
     }
-    branch.graph = None;
-    let told = problem(vec![choice]);
+    body.graph = None;
+    let told = problem(vec![round]);
     assert!(
         told.contains("LSTM (node `the/LSTM` and 1 more): its sequence lengths"),
         "{told}"
@@ -627,6 +629,53 @@ fn a_branch_that_is_not_taken_refuses_nothing() {
             ..TensorProto::default()
         });
         assert_eq!(load_model(&source(&model)).is_ok(), is_loaded);
+    }
+}
+
+#[test]
+fn a_branch_of_a_condition_that_the_run_decides_fails_the_frames_that_take_it_alone() {
+    let branch = |operator: &str| GraphProto {
+        node: vec![node(operator, &["x"], &["b"])],
+        output: vec![value("b", DataType::FLOAT, &[2])],
+        ..GraphProto::default()
+    };
+    let attribute = |name: &str, graph: GraphProto| AttributeProto {
+        name: Some(name.to_owned()),
+        g: Some(graph),
+        r#type: Some(AttributeType::GRAPH),
+        ..AttributeProto::default()
+    };
+    let boxes = GraphProto {
+        node: vec![node("NonMaxSuppression", &["x", "x"], &["b"])],
+        ..branch("Neg")
+    };
+    for bad in [branch("NoSuchOperator"), boxes] {
+        let mut choice = node("If", &["c"], &["y"]);
+        choice.attribute = vec![
+            attribute("then_branch", branch("Neg")),
+            attribute("else_branch", bad.clone()),
+        ];
+        let inputs = vec![value("c", DataType::BOOL, &[]), value("x", DataType::FLOAT, &[2])];
+        let model = model(vec![choice], inputs, &["y"], 17);
+        let loaded = load_model(&source(&model)).unwrap();
+        let run = |condition: i32| {
+            let ids = loaded.input_ids();
+            let values = vec![
+                (ids[0], Value::from(Tensor::from(condition)).into()),
+                (ids[1], Value::from(Tensor::from([1.0_f32, 2.0])).into()),
+            ];
+            loaded.run(values, loaded.output_ids(), None)
+        };
+        let right: Tensor<f32> = run(1).unwrap().remove(0).try_into().unwrap();
+        assert_eq!(right.to_vec(), [-1.0, -2.0]);
+        let told = run(0).unwrap_err().to_string();
+        let operator = bad.node[0].op_type.clone().unwrap();
+        assert!(
+            told.contains(&format!(
+                "{operator} `the/{operator}`, which the embedded backend does not execute"
+            )),
+            "{told}"
+        );
     }
 }
 

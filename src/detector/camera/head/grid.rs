@@ -146,13 +146,46 @@ pub enum Score {
 }
 
 /// How objectness and class score make one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Combine {
     /// Their product.
     #[default]
     Product,
     /// The root of their product.
     GeometricMean,
+    /// The product of their powers.
+    Powers {
+        /// Exponent of objectness.
+        objectness: f32,
+        /// Exponent of the class score.
+        class: f32,
+    },
+}
+
+impl Combine {
+    /// The score of two that are not above 1.
+    fn of(self, objectness: f32, class: f32) -> f32 {
+        match self {
+            Combine::Product => class * objectness,
+            Combine::GeometricMean => (class * objectness).max(0.0).sqrt(),
+            Combine::Powers {
+                objectness: a,
+                class: b,
+            } => objectness.max(0.0).powf(a) * class.max(0.0).powf(b),
+        }
+    }
+
+    /// What objectness and class score must reach for the two to reach a threshold, given that neither is above 1.
+    fn least(self, threshold: f32) -> [f32; 2] {
+        match self {
+            Combine::Product => [threshold; 2],
+            Combine::GeometricMean => [threshold * threshold; 2],
+            // A little less, since rounding must not rule out what reaches it.
+            Combine::Powers { objectness, class } => {
+                [objectness, class].map(|power| threshold.powf(power.recip()) * (1.0 - 1e-5))
+            }
+        }
+    }
 }
 
 /// How a box is written.
@@ -370,9 +403,9 @@ impl Grid {
 
     /// Cell by cell: for rows, and wherever another value can rule a cell out first.
     fn by_cells(&self, level: &Found<'_>, anchor: usize, geometry: &Geometry, found: &mut Candidates) {
-        let least = self.least(found.threshold());
-        let raw_objectness = raw_cut(self.objectness, least);
-        let raw_class = raw_cut(self.classes, least);
+        let [least_objectness, least_class] = self.score.least(found.threshold());
+        let raw_objectness = raw_cut(self.objectness, least_objectness);
+        let raw_class = raw_cut(self.classes, least_class);
         for cell in 0..level.cells {
             let objectness = match &level.objectness {
                 None => 1.0,
@@ -402,12 +435,12 @@ impl Grid {
                 };
                 match self.score {
                     Combine::Product => score,
-                    Combine::GeometricMean => (score * objectness).max(0.0).sqrt(),
+                    combine => combine.of(objectness, score),
                 }
             });
             let factor = match self.score {
                 Combine::Product => objectness,
-                Combine::GeometricMean => 1.0,
+                Combine::GeometricMean | Combine::Powers { .. } => 1.0,
             };
             found.push_cell(factor, scores, || self.place_of(level, cell, anchor, geometry));
         }
@@ -442,14 +475,6 @@ impl Grid {
                     found.push(squash(self.classes, *raw), *class, place);
                 }
             }
-        }
-    }
-
-    /// What each of two scores must reach for the two to reach the threshold, given that neither is above 1.
-    fn least(&self, threshold: f32) -> f32 {
-        match self.score {
-            Combine::Product => threshold,
-            Combine::GeometricMean => threshold * threshold,
         }
     }
 

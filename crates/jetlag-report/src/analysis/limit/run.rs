@@ -121,8 +121,8 @@ impl RunLimit {
                     false => format!(" (busiest, in processors: {})", named.join(", ")),
                 };
                 format!(
-                    "Other programs used {others_percent:.0} % of the processors during the run{which}; this may \
-                     lengthen response times."
+                    "Other programs used {others_percent:.0} % of the processors during the run{which}, so frames waited for \
+                     processors and these times are longer than the tenants' own."
                 )
             }
             RunLimit::OwnCost {
@@ -172,11 +172,9 @@ impl RunLimit {
             RunLimit::NewerScenario { .. } => "Update jetlag to read the rest.",
             RunLimit::Interrupted { .. } => "Let it run to its end, or set a shorter `duration`.",
             RunLimit::HostBusy { pinned: true, .. } => {
-                "Stop the other programs, or keep them off the tenants' `cpus`."
+                "Stop them, or keep them off the tenants' `cpus`, and run again."
             }
-            RunLimit::HostBusy { pinned: false, .. } => {
-                "Stop the other programs, or give each tenant processors of its own (`cpus`)."
-            }
+            RunLimit::HostBusy { pinned: false, .. } => "Stop them and run again.",
             RunLimit::OwnCost { .. } => {
                 "Subtract it when comparing, and run a release build on an otherwise quiet machine."
             }

@@ -25,6 +25,7 @@ pub mod what_if;
 
 use serde::Serialize;
 
+pub use super::explained::Explained;
 pub use super::lack::Lack;
 pub use duty::DutyCycle;
 pub use input_effect::InputEffect;
@@ -156,6 +157,9 @@ pub struct RunSummary {
     pub verdict: Verdict,
     /// The findings: what limits the figures.
     pub findings: Vec<Finding>,
+    /// Findings that follow from one of these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub explained: Vec<Explained>,
     /// jetlag's own cost per frame on the `null` backend.
     pub overhead_us: Option<Overhead>,
     /// How latency is counted: `span from release`.

@@ -1,8 +1,8 @@
 //! The general head as written, and what must hold of it.
 
 use super::super::{Geometry, check_strides};
-use super::{CENTRED, CORNERS, Column, Curve, Function, Grid, Layout, Level, SIDES, Score, Unit};
-use crate::written::{Fields, Node, Reader, Rules, one_of};
+use super::{CENTRED, CORNERS, Column, Combine, Curve, Function, Grid, Layout, Level, SIDES, Score, Unit};
+use crate::written::{Choices, Fields, Node, Reader, Rules, choice, one_of};
 
 pub(in super::super) const FIELDS: &[&str] = &[
     "tensors",
@@ -55,8 +55,38 @@ impl Grid {
             bins: r.optional(f, "bins", Reader::whole).or(1),
             objectness: r.optional(f, "objectness", one_of("objectness")).or_default(),
             classes: r.optional(f, "classes", one_of("classes")).or_default(),
-            score: r.optional(f, "score", one_of("score")).or_default(),
+            score: r.optional(f, "score", Combine::read).or_default(),
             peaks: r.optional(f, "peaks", Reader::flag).or(false),
+        })
+    }
+}
+
+static COMBINES: Choices<'_> = Choices {
+    what: "score",
+    default: "Product",
+    all: &[
+        choice("Product", &[], 0, "Product"),
+        choice("GeometricMean", &[], 0, "GeometricMean"),
+        choice("Powers", &["objectness", "class"], 0, POWERS),
+    ],
+};
+
+const POWERS: &str = "Powers(objectness: 0.6, class: 0.4)";
+
+impl Combine {
+    fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
+        let (name, f) = r.choice(node, &COMBINES)?;
+        Some(match name {
+            "GeometricMean" => Combine::GeometricMean,
+            "Powers" => {
+                let objectness = r.needed(&f, "objectness", POWERS, Reader::number);
+                let class = r.needed(&f, "class", POWERS, Reader::number);
+                Combine::Powers {
+                    objectness: objectness?,
+                    class: class?,
+                }
+            }
+            _ => Combine::Product,
         })
     }
 }
@@ -97,6 +127,17 @@ pub(super) fn check(head: &Grid, geometry: &Geometry, rules: &mut Rules<'_>) {
         head.bins,
         "from 1 to 256",
     );
+    if let Combine::Powers { objectness, class } = head.score {
+        for (field, power) in [("objectness", objectness), ("class", class)] {
+            let wanted = "a number above 0, to 10";
+            rules.require(
+                power > 0.0 && power <= 10.0,
+                &format!("head.score.{field}"),
+                power,
+                wanted,
+            );
+        }
+    }
     if head.objectness == Score::Softmax {
         let advice = "write Sigmoid, or Identity";
         rules.contradiction("head.objectness", "one score has no softmax", advice);

@@ -301,3 +301,58 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn powers_of_objectness_and_class_as_fastestdet_has_them() {
+    let head_of = |score: &str| {
+        head(&format!(
+            r#"Grid(tensors: ["out"], columns: [[Objectness, X, Y, Width, Height, Classes]], layout: Maps,
+                levels: [(stride: 16)], offset: Sigmoid(gain: 2, scale: 2, shift: -1, times: Stride),
+                size: Sigmoid(times: Input), score: {score})"#
+        ))
+    };
+    // Cell (2, 1) of 4 × 2 is number 6; eight columns.
+    let mut values = vec![0.0; 64];
+    for (column, value) in [0.9f32, 0.5, -0.5, 0.0, 0.0, 0.0, 0.4, 0.1].iter().enumerate() {
+        values[column * 8 + 6] = *value;
+    }
+    let out = || vec![tensor("out", &[1, 8, 2, 4], &values)];
+    let found = decoded(
+        &mut head_of("Powers(objectness: 0.6, class: 0.4)"),
+        out(),
+        Labels::Best,
+    );
+    assert_eq!((found.len(), found[0].class), (1, 1));
+    assert!((found[0].score - 0.9f32.powf(0.6) * 0.4f32.powf(0.4)).abs() < 1e-6);
+    // Centre ((2 + tanh ½) · 16, (1 − tanh ½) · 16), size half the input.
+    let shift = 0.5f32.tanh() * 16.0;
+    one(
+        &[
+            32.0 + shift - 16.0,
+            16.0 - shift - 8.0,
+            32.0 + shift + 16.0,
+            16.0 - shift + 8.0,
+        ],
+        &found[0],
+    );
+    // Its square root is that of both.
+    let halves = "Powers(objectness: 0.5, class: 0.5)";
+    assert_alike(
+        &decoded(&mut head_of(halves), out(), Labels::Best),
+        &decoded(&mut head_of("GeometricMean"), out(), Labels::Best),
+    );
+}
+
+#[test]
+fn a_power_of_nothing_is_refused() {
+    let node = parse(
+        r#"Grid(tensors: ["out"], columns: [[X, Y, Width, Height, Objectness, Classes]], levels: [(stride: 8)],
+            score: Powers(objectness: 0.0, class: 0.4))"#,
+    );
+    let mut reader = Reader::default();
+    let head = Head::read(&mut reader, &node, "head").unwrap();
+    let mut rules = Rules::new(&node);
+    head.check(&GEOMETRY, &mut rules);
+    let problem = rules.finish("spec.ron").unwrap_err().to_string();
+    assert!(problem.contains("head.score.objectness"), "{problem}");
+}
