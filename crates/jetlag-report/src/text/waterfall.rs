@@ -23,7 +23,11 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     }
     let parts = told().flat_map(|tenant| &tenant.waterfall.parts);
     let unit = TimeUnit::for_millis(parts.map(|part| part.mean_ms));
-    let note = format!("{}; means add up to the mean response time", unit.name());
+    // What has no interval says so.
+    let note = format!(
+        "{}; of the frames of this run; means add up to the mean response time",
+        unit.name()
+    );
     let slowest = told().any(|tenant| tenant.waterfall.slowest.is_some());
     let mut grid = Grid::headed()
         .column("tenant", Align::Left)
