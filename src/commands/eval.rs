@@ -114,8 +114,7 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
     };
     let bar = indicatif::ProgressBar::new(settings.max_frames.unwrap_or(u64::MAX).min(files.len() as u64));
     let report = evaluate(
-        &name,
-        &classes,
+        (name.as_str(), classes.as_slice()),
         &mut detections,
         source.as_mut(),
         &mut labels,
@@ -405,8 +404,7 @@ pub fn rows(classes: &[String], evaluation: &Evaluation) -> Vec<EvalRow> {
 
 /// Matches what is found in a source's frames with their labels. `progress` is called with the number of frames done.
 fn evaluate(
-    name: &str,
-    classes: &[String],
+    (name, classes): (&str, &[String]),
     detections: &mut Detections,
     source: &mut dyn Source,
     labels: &mut dyn FnMut(&Frame) -> anyhow::Result<FrameTruth>,

@@ -63,7 +63,7 @@ pub(super) fn complete(
         network: path.display().to_string(),
         problems,
     })?;
-    let is_batch_stated = facts.inputs.iter().all(|port| first_is_stated(port));
+    let is_batch_stated = facts.inputs.iter().all(first_is_stated);
     let mut facts = facts.clone();
     for (port, input) in facts.inputs.iter_mut().zip(&inputs) {
         port.shape = input.max_shape.dims().iter().map(usize::to_string).collect();
