@@ -197,9 +197,9 @@ fn ceilings_are_measured_written_and_read_again() {
 }
 
 #[test]
-fn runs_without_networks_and_wrong_ceilings_are_trun_file() {
-    let frun_fileer = tempfile::tempdir().unwrap();
-    let run_file = frun_fileer.path().join("sim.mcap").display().to_string();
+fn runs_without_networks_and_wrong_ceilings_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("sim.mcap").display().to_string();
     done(&[
         "run",
         "configs/sim.ron",
@@ -210,13 +210,13 @@ fn runs_without_networks_and_wrong_ceilings_are_trun_file() {
         &made,
     ]);
     let run_file = made.as_str();
-    let ceilings = high(frun_fileer.path());
+    let ceilings = high(folder.path());
     // Simulated tenants execute nothing: there is nothing to place, and that is no error.
     let text = done(&["roofline", run_file, "--ceilings", &ceilings]);
     assert!(text.contains("ROOFLINE"), "{text}");
     assert!(text.contains("sim.mcap has no point: no tenant"), "{text}");
     // A file that was cut off: what it lacks is lacking here as well, and of several runs those without a point are named.
-    let cut = frun_fileer.path().join("cut.mcap");
+    let cut = folder.path().join("cut.mcap");
     let whole = std::fs::read(repository().join(run_file)).unwrap();
     std::fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
     let text = done(&["roofline", run_file, &cut.display().to_string()]);

@@ -277,7 +277,7 @@ fn sane([width, height]: [u64; 2], most_pixels: u64) -> Result<(), ImageError> {
 mod tests {
     use std::path::Path;
 
-    use image::{GrayImage, Luma, Rgb, RgbImage, Rgba, RgbaImage};
+    use image::{DynamicImage, GrayImage, ImageBuffer, ImageFormat, Luma, Rgb, RgbImage, Rgba, RgbaImage};
     use libjpeg_turbo_rs::{Subsampling, compress, compress_progressive};
 
     use super::*;
