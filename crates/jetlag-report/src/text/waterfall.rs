@@ -25,7 +25,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     let unit = TimeUnit::for_millis(parts.map(|part| part.mean_ms));
     // What has no interval says so.
     let note = format!(
-        "{}; of the frames of this run; means add up to the mean response time",
+        "{}, of this run; means add up to the mean response time",
         unit.name()
     );
     let slowest = told().any(|tenant| tenant.waterfall.slowest.is_some());
