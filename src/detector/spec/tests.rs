@@ -112,7 +112,7 @@ fn an_unknown_field_is_named_with_its_line_and_what_exists() {
     );
     let text = told("output: \"output\"", "output: \"output\", bins: 8");
     assert!(
-        text.contains("`YoloxGrid` has no field `bins`; NanoDet, Grid have it"),
+        text.contains("`YoloxGrid` has no field `bins`; fields here: output, strides. NanoDet, Grid have it"),
         "{text}"
     );
     let text = told("YoloxGrid", "YoloX");
