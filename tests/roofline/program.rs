@@ -204,7 +204,7 @@ fn runs_without_networks_and_wrong_ceilings_are_told() {
         "run",
         "configs/sim.ron",
         "--duration",
-        "5s",
+        "60s",
         "--quiet",
         "--out",
         &made,
