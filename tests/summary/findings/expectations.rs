@@ -55,6 +55,33 @@ fn expectations_are_judged_by_the_estimate_and_say_when_it_is_close() {
     assert_eq!(summary.run.verdict, Verdict::Valid);
 }
 
+/// A quantile of frames that never settle has no interval: it describes them, and keeps no promise.
+#[test]
+fn a_quantile_without_an_interval_keeps_no_promise() {
+    let lines = [
+        "camera.response.p90 < 1s",
+        "camera.response.p50 < 1s",
+        "camera.response.max < 1s",
+    ];
+    let (mut manifest, mut events) = made_up::demo(70);
+    manifest.plan().expect = lines.map(str::to_owned).to_vec();
+    for event in &mut events {
+        if let Event::Frame(frame) = event
+            && (frame.tenant, frame.phase) == (0, Phase::Together)
+        {
+            frame.finished = frame.finished + Nanos::from_micros(20 * frame.sequence as i64);
+        }
+    }
+    let summary = made_up::summarize(&manifest, &events);
+    let camera = &summary.tenants[0].response_ms;
+    assert_eq!((camera.ci95.p50, camera.ci95.p90), (None, None));
+    let judged = summary.expectations.iter();
+    let judged: Vec<_> = judged
+        .map(|result| (result.holds, result.value.is_some()))
+        .collect();
+    assert_eq!(judged, [(false, false), (false, false), (true, true)]);
+}
+
 #[test]
 fn a_slowdown_that_a_silent_co_runner_leaves_unknown_is_advised_upon_as_such() {
     let (mut manifest, mut events) = made_up::demo(70);

@@ -15,6 +15,7 @@ pub use parse::parse;
 
 use super::machine::{Absent, Machine, MachineMetric};
 use super::metric::{Metric, Reading};
+use super::quantile::Quantile;
 use super::summary::{ExpectationResult, TenantSummary, Unit};
 
 /// One line of `expect`: a metric of a tenant or of the machine, a comparison and a limit.
@@ -147,13 +148,38 @@ impl Expectation {
         let Reading { value, ci95 } = metric.read(tenant);
         let tells = tenant.frames.completed > 0 && metric.says_nothing(tenant).is_none();
         let is_certain = |value| ci95.is_some_and(|ci95| self.is_certain(value, ci95));
+        // A quantile without an interval describes these frames, and is no basis of a promise unless another one decides it.
+        let is_known = |holds| {
+            let alone = || {
+                metric
+                    .quantiles(tenant)
+                    .is_none_or(|(own, known)| self.by_order(own, &known) == Some(holds))
+            };
+            ci95.is_some() || alone()
+        };
         let value = value
+            .filter(|&value| is_known(self.holds_for(value)))
             .filter(|&value| tells || !self.holds_for(value))
             .filter(|&value| self.needs(tenant).is_none() || is_certain(value));
         Reading {
             value,
             ci95: ci95.filter(|_| value.is_some()),
         }
+    }
+
+    /// Whether a limit on a quantile is kept or broken for certain by others of the same frames, whose intervals are known: a lower one
+    /// lies above the limit, or a higher one below it.
+    fn by_order(&self, own: Quantile, known: &[(Quantile, [f64; 2])]) -> Option<bool> {
+        let is_above = |holds: bool| match self.comparison {
+            Comparison::Less | Comparison::AtMost => Some(!holds),
+            Comparison::Greater | Comparison::AtLeast => Some(holds),
+            Comparison::Equal | Comparison::Different => None,
+        };
+        known.iter().find_map(|(other, ends)| {
+            let [low, high] = ends.map(|end| self.holds_for(end));
+            let above = is_above(low).filter(|_| low == high)?;
+            (if above { *other <= own } else { *other >= own }).then_some(low)
+        })
     }
 
     fn judge(&self, Reading { value, ci95 }: Reading) -> ExpectationResult {

@@ -213,6 +213,25 @@ impl Metric {
         )
     }
 
+    /// Which quantile it is, and those of the same series that have an interval; none if it is no quantile.
+    pub(super) fn quantiles(self, tenant: &TenantSummary) -> Option<(Quantile, Vec<(Quantile, [f64; 2])>)> {
+        let Metric::Time(series, Statistic::Quantile(own)) = self else {
+            return None;
+        };
+        let of = series_of(series, tenant)?.ci95;
+        let all = [
+            (Quantile::P50, of.p50),
+            (Quantile::P90, of.p90),
+            (Quantile::P95, of.p95),
+            (Quantile::P99, of.p99),
+            (Quantile::P99_9, of.p99_9),
+        ];
+        let known = all
+            .into_iter()
+            .filter_map(|(quantile, ends)| Some((quantile, ends?)));
+        Some((own, known.collect()))
+    }
+
     /// The quantile that it is made of, and the number of frames for it; none if it is not made of a quantile.
     pub(super) fn sample(self, tenant: &TenantSummary) -> Option<Sample> {
         let response = tenant.response_ms.count;

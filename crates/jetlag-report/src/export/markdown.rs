@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use crate::analysis::Summary;
 use crate::analysis::summary::{Stats, TenantSummary, Verdict};
 use crate::digits::range;
-use crate::text::number::{UNKNOWN, measured, or_unknown, percent, share_range, short, short_beside};
+use crate::text::number::{
+    UNKNOWN, measured, or_unknown, percent, share_range, short, short_beside, tells_of_others,
+};
 use crate::text::value_of;
 
 /// Writes the summary as Markdown tables.
@@ -78,7 +80,7 @@ fn tenants(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
                 tenant
                     .miss_rate
                     .filter(|_| tenant.deadline_ms.is_some() || frames.missed > 0),
-                |rate| match tenant.miss_rate_ci95 {
+                |rate| match tenant.miss_rate_ci95.filter(tells_of_others) {
                     Some(range) => format!("{} ({})", percent(rate), share_range(range)),
                     None => percent(rate),
                 }

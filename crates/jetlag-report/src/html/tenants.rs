@@ -7,7 +7,7 @@ use crate::analysis::summary::{Lack, SlowFrame, Summary, TenantSummary};
 use crate::digits::range;
 use crate::text::nodes::{drivers, of_submission};
 use crate::text::number::{
-    TimeUnit, UNKNOWN, measured, or_unknown, percent, share_range, short, short_beside,
+    TimeUnit, UNKNOWN, measured, or_unknown, percent, share_range, short, short_beside, tells_of_others,
 };
 use crate::text::waterfall::{sampled, sentence, synchronised};
 
@@ -75,7 +75,7 @@ fn card(number: usize, tenant: &TenantSummary, seconds: f64) -> Card {
     figures.push(Glance {
         note: match tenant.deadline_ms {
             Some(ms) => {
-                let within = tenant.miss_rate_ci95.map(share_range);
+                let within = tenant.miss_rate_ci95.filter(tells_of_others).map(share_range);
                 let within = within.map_or_else(String::new, |range| format!("{range} of frames, "));
                 format!("{within}deadline {} ms", mark(ms))
             }

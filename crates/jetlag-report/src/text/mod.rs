@@ -38,7 +38,7 @@ use crate::record::Finding;
 use crate::shell;
 use crate::table::{Align, Grid, Ink, Text};
 use crate::units::Bytes;
-use number::{TimeUnit, UNKNOWN, or_unknown, percent, share_range, short, short_beside};
+use number::{TimeUnit, UNKNOWN, or_unknown, percent, share_range, short, short_beside, tells_of_others};
 
 /// Writes the whole report.
 pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Result<()> {
@@ -241,8 +241,9 @@ fn responses(summary: &Summary, style: &Style) -> String {
             (stats.lacks.p90, stats.p90, stats.ci95.p90),
             (stats.lacks.p99, stats.p99, stats.ci95.p99),
         ];
-        let within = match tenant.deadline_ms {
-            Some(_) => tenant.miss_rate_ci95.map_or_else(String::new, share_range),
+        let within = match tenant.miss_rate_ci95.filter(|_| tenant.deadline_ms.is_some()) {
+            Some(range) if tells_of_others(&range) => share_range(range),
+            Some(_) => "this run".to_owned(),
             None => String::new(),
         };
         let missed = match tenant.miss_rate {
@@ -282,6 +283,9 @@ fn responses(summary: &Summary, style: &Style) -> String {
         shown
             .iter()
             .any(|(value, lack)| value.is_some() && lack.is_some())
+            || tenant
+                .miss_rate_ci95
+                .is_some_and(|range| tenant.deadline_ms.is_some() && !tells_of_others(&range))
     };
     if summary.tenants.iter().any(of_the_run) {
         let note = "this run: of these frames; for another run it takes longer, or a steadier machine";

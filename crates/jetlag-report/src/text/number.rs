@@ -106,6 +106,12 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// Whether an interval of a share says anything of another run: frames that all depend on each other are worth one, and its 95 % of all
+/// shares are none that anybody would wait for.
+pub(crate) fn tells_of_others([low, high]: &[f64; 2]) -> bool {
+    high - low <= 0.5
+}
+
 /// The interval of a share.
 pub(crate) fn share_range([low, high]: [f64; 2]) -> String {
     let (from, to) = (percent(low), percent(high));
@@ -130,6 +136,8 @@ mod tests {
         assert_eq!(share_range([0.012, 0.033]), "1.2–3.3 %");
         assert_eq!(share_range([0.0, 0.095]), "≤ 9.5 %");
         assert_eq!(share_range([0.0, 0.0001]), "< 0.1 %");
+        assert!(tells_of_others(&[0.0, 0.095]) && tells_of_others(&[0.9, 1.0]));
+        assert!(!tells_of_others(&[0.0, 0.95]));
         assert_eq!(share_range([0.0002, 0.31]), "≤ 31 %");
     }
 

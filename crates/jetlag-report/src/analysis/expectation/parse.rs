@@ -87,6 +87,7 @@ const SYNONYMS: [(&str, &str); 6] = [
 
 /// The metric that was meant by a name that other tools have, or that lacks its statistic or its series.
 fn meant(metric: &str) -> Option<String> {
+    let metric = &metric.replace("p99.9", "p99_9").replace("p999", "p99_9");
     let (first, rest) = metric.split_once('.').unwrap_or((metric, ""));
     let synonym = SYNONYMS.iter().find(|(name, _)| *name == first);
     let first = synonym.map_or(first, |(_, ours)| ours);

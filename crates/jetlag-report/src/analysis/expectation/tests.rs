@@ -72,6 +72,8 @@ fn names_of_other_tools_and_halves_of_names_lead_to_the_whole() {
         ("camera.latency < 33ms", "did you mean `response.p99`?"),
         ("camera.response < 33ms", "did you mean `response.p99`?"),
         ("camera.p99 < 33ms", "did you mean `response.p99`?"),
+        ("camera.p999 < 33ms", "did you mean `response.p99_9`?"),
+        ("camera.latency.p999 < 33ms", "did you mean `response.p99_9`?"),
         ("camera.energy < 1J", "did you mean `energy.camera.per_frame`?"),
         (
             "camera.energy.per_frame < 1J",
