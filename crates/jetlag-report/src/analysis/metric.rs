@@ -24,6 +24,9 @@ pub(super) enum TimeSeries {
     Stage(Stage),
 }
 
+/// Quantiles of one series whose intervals are known.
+pub(super) type Intervals = Vec<(Quantile, [f64; 2])>;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Statistic {
     Mean,
@@ -214,7 +217,7 @@ impl Metric {
     }
 
     /// Which quantile it is, and those of the same series that have an interval; none if it is no quantile.
-    pub(super) fn quantiles(self, tenant: &TenantSummary) -> Option<(Quantile, Vec<(Quantile, [f64; 2])>)> {
+    pub(super) fn quantiles(self, tenant: &TenantSummary) -> Option<(Quantile, Intervals)> {
         let Metric::Time(series, Statistic::Quantile(own)) = self else {
             return None;
         };
