@@ -339,31 +339,3 @@ impl DutyCycle {
         paced.chain(self.closed.then_some(Arrival::Closed))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_scenario_of_before_has_its_duty_cycle_under_the_old_name() {
-        let mut of_today = serde_json::to_value(Scenario {
-            duty_cycle: Some(DutyCycle {
-                tenant: "camera".to_owned(),
-                hz: vec![1.0, 10.0],
-                closed: true,
-            }),
-            ..Scenario::empty("old")
-        })
-        .unwrap();
-        let duty_cycle = of_today
-            .as_object_mut()
-            .and_then(|fields| fields.remove("duty_cycle"))
-            .unwrap();
-        of_today
-            .as_object_mut()
-            .unwrap()
-            .insert("sweep".to_owned(), duty_cycle.clone());
-        let read: Scenario = serde_json::from_value(of_today).unwrap();
-        assert_eq!(serde_json::to_value(&read).unwrap()["duty_cycle"], duty_cycle);
-    }
-}
