@@ -60,7 +60,7 @@ pub struct Began {
     pub arguments: Vec<String>,
     /// When, in the run's clock.
     pub at_ns: i64,
-    /// How many ranges could not be written once the disk was full, in [`DIGITS`] digits: where nothing can be added to the file any
+    /// How many ranges could not be written once the disk was full, in 20 digits: where nothing can be added to the file any
     /// more, a number of the same length can still take the place of another.
     pub not_written: String,
 }
