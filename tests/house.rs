@@ -13,7 +13,7 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, UseTree};
 
 /// The crates of ours, but `tensorrt-dyn`: its objects make one another, as TensorRT's do.
-const CRATES: [&str; 18] = [
+const CRATES: [&str; 19] = [
     "src",
     "crates/cupti-dyn/src",
     "crates/jetlag-activity/src",
@@ -21,6 +21,7 @@ const CRATES: [&str; 18] = [
     "crates/jetlag-board/src",
     "crates/jetlag-datasets/src",
     "crates/jetlag-draw/src",
+    "crates/jetlag-figure/src",
     "crates/jetlag-inject/src",
     "crates/jetlag-predict/src",
     "crates/jetlag-range/src",

@@ -11,8 +11,8 @@ use crate::analysis::Summary;
 use crate::analysis::compare::{Comparison, LimitResult};
 use crate::analysis::summary::{EnergySummary, ExpectationResult, PowerBudget, TenantSummary};
 use crate::compare::sentence;
+use crate::number::{measured, or_unknown, percent, short};
 use crate::record::Finding;
-use crate::text::number::{measured, or_unknown, percent, short};
 use crate::text::{amount, value_of};
 
 /// How GitHub shows an annotation.

@@ -8,7 +8,6 @@
 pub mod analysis;
 pub mod compare;
 pub mod contents;
-mod digits;
 pub mod export;
 pub mod github;
 pub mod html;
@@ -16,27 +15,9 @@ pub mod json;
 pub mod junit;
 pub mod log;
 pub mod manifest;
-pub mod table;
 pub mod text;
 pub mod trtexec;
 
+pub use jetlag_figure::{Style, table};
+use jetlag_figure::{digits, number};
 use jetlag_record::{self as record, nearest, scenario, shell, units};
-
-/// How text may look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Style {
-    /// Whether escape sequences may be used: a terminal, and no NO_COLOR.
-    pub colour: bool,
-    /// Width in columns; from 80 on, only the path of the run file is wider.
-    pub width: u16,
-}
-
-impl Default for Style {
-    /// Plain text of 100 columns, as for a pipe or a file.
-    fn default() -> Self {
-        Style {
-            colour: false,
-            width: 100,
-        }
-    }
-}

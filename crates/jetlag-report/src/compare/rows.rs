@@ -3,10 +3,10 @@
 use super::{heading, interval_of, mark, signed};
 use crate::Style;
 use crate::analysis::compare::{By, CandidateRows, OfNoLayer, Rows, TenantRows};
+use crate::number::{or_unknown, percent};
 use crate::table::{Align, Grid, Ink};
 use crate::text::critical::lines;
 use crate::text::kernels::names::shortened;
-use crate::text::number::{or_unknown, percent};
 
 /// Rows and unmatched ones shown of a tenant; JSON has all. Rows that differ are always shown.
 const SHOWN: usize = 20;

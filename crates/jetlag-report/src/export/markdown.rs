@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use crate::analysis::Summary;
 use crate::analysis::summary::{Stats, TenantSummary, Verdict};
 use crate::digits::range;
-use crate::text::number::{
+use crate::number::{
     UNKNOWN, measured, or_unknown, percent, share_range, short, short_beside, tells_of_others,
 };
 use crate::text::value_of;

@@ -2,8 +2,8 @@
 
 use super::view::{Block, Section, Table, cell, words};
 use crate::analysis::summary::Summary;
+use crate::number::or_unknown;
 use crate::text::cameras::{called, figures, known, unit_of, unknown};
-use crate::text::number::or_unknown;
 
 /// A table for each tenant of several cameras.
 pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {

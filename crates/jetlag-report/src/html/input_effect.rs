@@ -5,8 +5,8 @@ use super::view::{Block, Cell, Chart, Key, Section, Table, cell, words};
 use crate::analysis::Summary;
 use crate::analysis::plot::{Axis, Dot, SizeLine, SizePlot};
 use crate::analysis::summary::input_effect::{Counted, InputEffect, SizeSlope};
+use crate::number::{TimeUnit, UNKNOWN, or_unknown, percent};
 use crate::text::input_effect::{ends, in_words, per, reason, signed, unit_of};
-use crate::text::number::{TimeUnit, UNKNOWN, or_unknown, percent};
 
 /// The section; none where sizes are not known or hardly differ.
 pub(super) fn section(summary: &Summary, prefix: &str) -> Option<Section> {

@@ -7,8 +7,8 @@ use crate::analysis::summary::duty::Clock;
 use crate::analysis::summary::interference::{Cell, Effect, Overlap, Sensitivity, Way};
 use crate::analysis::summary::{Slowdown, Summary};
 use crate::digits::{Digits, range};
+use crate::number::{TimeUnit, or_unknown, percent, short, short_beside};
 use crate::text::interference::{or_nothing, remarks, withheld};
-use crate::text::number::{TimeUnit, or_unknown, percent, short, short_beside};
 
 /// The slowdown from which a cell has the warmest colour.
 const HOTTEST: f64 = 3.0;

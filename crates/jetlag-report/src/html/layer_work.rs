@@ -2,7 +2,7 @@
 
 use super::view::{Block, Cell, Section, Table, cell, words};
 use crate::analysis::roofline::{LayerPoint, TenantRoofline, by_operator};
-use crate::text::number::{UNKNOWN, or_unknown, percent, short};
+use crate::number::{UNKNOWN, or_unknown, percent, short};
 use crate::text::roofline::{of_known, scaled, slowest_first};
 
 /// Layers in one table.

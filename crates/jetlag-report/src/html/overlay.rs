@@ -6,7 +6,7 @@ use super::view::{Block, Chart, Key, words};
 use crate::analysis::compare::{Comparison, FigureComparison, TenantComparison};
 use crate::analysis::plot::Shape;
 use crate::analysis::summary::TenantSummary;
-use crate::text::number::TimeUnit;
+use crate::number::TimeUnit;
 
 /// The figures whose intervals are marked, by the share of frames that they are at.
 const MARKED: [(&str, &str, f64); 2] = [("response.p50", "p50", 0.5), ("response.p99", "p99", 0.99)];

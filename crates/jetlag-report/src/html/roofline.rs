@@ -11,8 +11,8 @@ use super::view::{Block, Cell, Chart, FindingView, Key, Section, Table, cell, wo
 use crate::analysis::roofline::{
     Ceilings, LayerPoint, NetworkApart, NetworkPoint, Roofline, RunRoofline, TenantRoofline,
 };
+use crate::number::{or_unknown, percent, short};
 use crate::record::shown::shown;
-use crate::text::number::{or_unknown, percent, short};
 use crate::text::roofline::{file_name, follows, in_order, prices, run_name, scaled, without_point};
 
 #[derive(Template)]

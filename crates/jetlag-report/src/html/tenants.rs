@@ -5,11 +5,11 @@ use super::charts::{mark, over_time, spread};
 use super::view::{Block, Card, Cell, Chart, Glance, Key, Section, Table, cell, words};
 use crate::analysis::summary::{Lack, SlowFrame, Summary, TenantSummary};
 use crate::digits::range;
-use crate::text::nodes::{drivers, of_submission};
-use crate::text::number::{
+use crate::number::{
     TimeUnit, UNKNOWN, measured, or_unknown, percent, share_range, short, short_beside, tells_of_others,
 };
-use crate::text::waterfall::{sampled, sentence, synchronised};
+use crate::text::nodes::{drivers, of_submission};
+use crate::text::waterfall::{hides, sampled, sentence, synchronised};
 
 /// Layers shown of a tenant; JSON has all.
 const MOST_LAYERS: usize = 25;
@@ -247,7 +247,7 @@ fn waterfall(number: usize, tenant: &TenantSummary, unit: TimeUnit) -> Table {
     columns.push("position in the response");
     let mut table = Table::new(tenant.name.clone(), &columns);
     let mut from = 0.0;
-    for part in tenant.waterfall.parts.iter().filter(|part| !unit.hides(part)) {
+    for part in tenant.waterfall.parts.iter().filter(|part| !hides(unit, part)) {
         let start = from;
         from += part.share;
         let time = |ms: Option<f64>| cell(or_unknown(ms, |ms| unit.show(ms)));

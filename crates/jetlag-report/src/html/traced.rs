@@ -9,9 +9,9 @@ use crate::analysis::Summary;
 use crate::analysis::plot::{FramePlot, Hue, TracedPlot};
 use crate::analysis::summary::kernels::{KernelPhase, KernelTime, TenantKernels};
 use crate::analysis::summary::observer::{Observed, ObservedFigure, ObservedPhase};
+use crate::number::{TimeUnit, change, change_range, or_unknown, percent, short};
 use crate::text::kernels::names::shortened;
 use crate::text::kernels::undecided;
-use crate::text::number::{TimeUnit, change, change_range, or_unknown, percent, short};
 
 /// Layers shown of a tenant, kernels of a layer, and co-runners' kernels; JSON has all.
 const LAYERS: usize = 12;

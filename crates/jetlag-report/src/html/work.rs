@@ -3,8 +3,8 @@
 use super::layer_work;
 use super::view::{Block, Section, Table, cell, tenant_cell, words};
 use crate::analysis::roofline::RunRoofline;
+use crate::number::{UNKNOWN, or_unknown, short};
 use crate::record::{Manifest, NetworkManifest, NetworkWork};
-use crate::text::number::{UNKNOWN, or_unknown, short};
 use crate::text::roofline::{file_name, scaled};
 
 /// What the networks compute and move in one inference; nothing where the run file says nothing of it.

@@ -3,11 +3,11 @@
 //! Each sentence is a pure function of the summary. What is not known is said to be unknown, or left out; a share never
 //! reads as all or none unless it is.
 
-use super::number::{TimeUnit, mark, measured, percent, short};
 use super::power::{in_thousands, mean};
 use super::waterfall::{goes_to, waits};
 use crate::analysis::Summary;
 use crate::analysis::summary::{EnergySummary, ExpectationResult, Lack, TenantSummary};
+use crate::number::{TimeUnit, mark, measured, percent, short};
 
 /// Frames from which a share is said in percent; of fewer, the frames are counted.
 const MANY: u64 = 200;

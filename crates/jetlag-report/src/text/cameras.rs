@@ -1,10 +1,10 @@
 //! The frames of several cameras, camera by camera.
 
-use super::number::{TimeUnit, or_unknown};
 use super::{heading, name_of, plain};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::summary::{CameraFrames, Cameras, Stats, TenantSummary};
+use crate::number::{TimeUnit, or_unknown};
 use crate::table::{Align, Grid, Ink};
 
 /// What is said where no frame tells whose it is.

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::number::{TimeUnit, or_unknown, percent, short};
 use super::{cut, dim, heading, plain, wrapped};
 use crate::Style;
 use crate::analysis::Recorded;
 use crate::analysis::summary::critical::{CallRow, CriticalPath, Part, TenantPath};
+use crate::number::{TimeUnit, or_unknown, percent, short};
 use crate::table::{Align, Grid, Ink};
 
 /// Rows of a table; JSON has all.

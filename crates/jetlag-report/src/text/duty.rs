@@ -1,11 +1,11 @@
 //! One tenant at several rates: response time, idle gaps and clocks.
 
-use super::number::{TimeUnit, UNKNOWN, or_unknown, percent};
 use super::{cut, dim, heading, plain};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::summary::Lack;
 use crate::analysis::summary::duty::Clock;
+use crate::number::{TimeUnit, UNKNOWN, or_unknown, percent};
 use crate::table::{Align, Grid, Ink};
 
 /// The section; empty where no rate was swept.

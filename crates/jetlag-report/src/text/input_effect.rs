@@ -1,12 +1,12 @@
 //! How each tenant's times go with the size of its input, in a line each.
 
-use super::number::TimeUnit;
 use super::{heading, name_of, wrapped};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::summary::InputEffect;
 use crate::analysis::summary::input_effect::{Counted, SizeSlope, WhyWithheld, Withheld};
 use crate::digits::Digits;
+use crate::number::TimeUnit;
 use crate::table::Ink;
 
 /// The section; empty where sizes are not known or hardly differ.

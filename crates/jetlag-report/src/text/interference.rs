@@ -1,12 +1,12 @@
 //! How tenants slow each other down: slowdown matrix, overlap, effects of inputs, and load on one resource.
 
-use super::number::{TimeUnit, UNKNOWN, or_unknown, percent, short, short_beside};
 use super::{cut, dim, heading, plain, wrapped};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::summary::Slowdown;
 use crate::analysis::summary::interference::{Cell, Contrast, Effect, Overlap, Way};
 use crate::digits::{Digits, range};
+use crate::number::{TimeUnit, UNKNOWN, or_unknown, percent, short, short_beside};
 use crate::table::{Align, Grid, Ink, Text};
 
 /// A table for each sharing mode; empty if no matrix was run.

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 
 use super::nodes::{drivers, of_submission, variance_share};
-use super::number::{TimeUnit, UNKNOWN, or_unknown, percent};
 use super::{dim, heading, plain};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::nodes::{LayerPair, layers_beside, operators_beside};
 use crate::analysis::summary::TenantSummary;
+use crate::number::{TimeUnit, UNKNOWN, or_unknown, percent};
 use crate::table::{Align, Grid, Ink};
 
 /// Layers shown side by side: those that changed most.

@@ -1,10 +1,10 @@
 //! A recording of a machine by `jetlag monitor`: its loads, clocks and temperatures.
 
-use super::number::{or_unknown, short};
 use super::{dim, heading, plain};
 use crate::Style;
 use crate::analysis::summary::SensorSummary;
 use crate::analysis::{Recorded, Summary};
+use crate::number::{or_unknown, short};
 use crate::table::{Align, Grid, Ink};
 
 /// Rows of each kind; a server has hundreds of processors. JSON has all.

@@ -1,11 +1,11 @@
 //! The memory of each tenant: what it took when it was made ready, and the peaks while all ran.
 
-use super::number::UNKNOWN;
 use super::scaled::paragraph;
 use super::{dim, heading, name_of, plain};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::summary::MemorySummary;
+use crate::number::UNKNOWN;
 use crate::table::{Align, Grid, Ink};
 use crate::units::Bytes;
 

@@ -15,7 +15,6 @@ pub mod layers;
 pub(crate) mod machine;
 pub(crate) mod memory;
 pub(crate) mod nodes;
-pub(crate) mod number;
 mod outputs;
 mod phases;
 mod plots;
@@ -34,11 +33,13 @@ use super::Style;
 use crate::analysis::summary::{ExpectationResult, Lack, Sampling, Stats, TenantSummary, Unit, Verdict};
 use crate::analysis::{HOST_BUSY, Recorded, Summary};
 use crate::digits::range;
+use crate::number::{
+    TimeUnit, UNKNOWN, or_unknown, percent, share_range, short, short_beside, tells_of_others,
+};
 use crate::record::Finding;
 use crate::shell;
 use crate::table::{Align, Grid, Ink, Text};
 use crate::units::Bytes;
-use number::{TimeUnit, UNKNOWN, or_unknown, percent, share_range, short, short_beside, tells_of_others};
 
 /// Writes the whole report.
 pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Result<()> {

@@ -1,10 +1,10 @@
 //! Time per node: the nodes that take most of each tenant's time, and the sum of the others.
 
-use super::number::{TimeUnit, percent};
 use super::{dim, heading, name_of, plain};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::summary::{NodeSummary, NodeTime, TenantSummary};
+use crate::number::{TimeUnit, percent};
 use crate::table::{Align, Grid, Ink, Text};
 
 /// Nodes shown of a tenant; JSON has all.

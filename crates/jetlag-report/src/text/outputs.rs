@@ -1,10 +1,10 @@
 //! The outputs of bare networks: how far they are from their reference, and where they were kept.
 
-use super::number::UNKNOWN;
 use super::scaled::paragraph;
 use super::{heading, name_of, plain};
 use crate::Style;
 use crate::analysis::Summary;
+use crate::number::UNKNOWN;
 use crate::table::{Align, Grid, Ink};
 
 pub(super) fn section(summary: &Summary, style: &Style) -> String {

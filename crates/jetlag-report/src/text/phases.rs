@@ -1,9 +1,9 @@
 //! What became of the frames in phases other than the measurement, where frames were lost or late.
 
-use super::number::or_unknown;
 use super::{cut, dim, heading, plain};
 use crate::Style;
 use crate::analysis::Summary;
+use crate::number::or_unknown;
 use crate::table::{Align, Grid, Ink};
 
 /// The section; empty where every frame of every phase was served in time.

@@ -1,11 +1,11 @@
 //! Small plots of one line of block characters each: response times over time, and their distribution.
 
-use super::number::{TimeUnit, percent};
 use super::{dim, heading, name_of, plain};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::plot::{Axis, Shape, Slice, TenantPlot, coarser};
 use crate::analysis::summary::TenantSummary;
+use crate::number::{TimeUnit, percent};
 use crate::table::{Align, Grid, Ink};
 
 /// Slow frames shown of a tenant; JSON has more.

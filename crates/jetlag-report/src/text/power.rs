@@ -1,11 +1,11 @@
 //! Power and energy: each rail over the measured time, the total, and the energy per frame.
 
-use super::number::{UNKNOWN, measured, or_unknown, percent, short};
 use super::{dim, heading, name_of, plain};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::summary::{EnergySummary, RailSummary};
 use crate::digits::plus_minus;
+use crate::number::{UNKNOWN, measured, or_unknown, percent, short};
 use crate::record::RailRole;
 use crate::table::{Align, Grid, Ink, Text};
 

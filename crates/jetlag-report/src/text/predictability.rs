@@ -1,9 +1,9 @@
 //! How predictable each tenant's response time is: spread, worst case, miss streaks, effective sample size.
 
-use super::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 use super::{dim, heading, name_of, plain, wrapped};
 use crate::Style;
 use crate::analysis::Summary;
+use crate::number::{TimeUnit, UNKNOWN, or_unknown, percent, short};
 use crate::table::{Align, Grid, Ink};
 
 /// The section; empty where no tenant completed a frame.

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use super::number::{UNKNOWN, or_unknown, percent, short};
 pub(crate) use super::scaled::scaled;
 use super::scaled::{ending, paragraph};
 use super::{dim, heading, plain};
@@ -12,6 +11,7 @@ use crate::analysis::roofline::{
     Ceilings, Coefficient, EnergyRoofline, LayerPoint, NetworkPoint, OperatorPoints, Roofline, RunRoofline,
     TenantRoofline,
 };
+use crate::number::{UNKNOWN, or_unknown, percent, short};
 use crate::table::{Align, Grid, Ink, Text};
 
 /// Layers shown of a tenant beside its networks; `--layers` and JSON have all.

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use super::critical::lines;
-use super::number::{TimeUnit, or_unknown};
 use super::{cut, heading, plain};
 use crate::Style;
 use crate::analysis::Recorded;
 use crate::analysis::summary::start_up::TenantStart;
+use crate::number::{TimeUnit, or_unknown};
 use crate::table::{Align, Grid, Ink};
 
 /// Writes the parts of each tenant's start; nothing where nothing is known.

@@ -1,11 +1,11 @@
 //! Where the time goes: each part of a frame's response time, and a sentence that sums it up.
 
-use super::number::{TimeUnit, or_unknown, percent};
 use super::{bar, dim, heading, name_of, plain, wrapped};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::summary::{Part, Stats, Synchronised, TenantSummary};
 use crate::analysis::waterfall::UNATTRIBUTED_NAME;
+use crate::number::{TimeUnit, or_unknown, percent};
 use crate::record::APPLICATION_BACKEND;
 use crate::table::{Align, Grid, Ink};
 
@@ -51,7 +51,7 @@ pub(super) fn section(summary: &Summary, style: &Style) -> String {
     };
     for tenant in told() {
         let mut name = name_of(tenant, style);
-        for part in tenant.waterfall.parts.iter().filter(|part| !unit.hides(part)) {
+        for part in tenant.waterfall.parts.iter().filter(|part| !hides(unit, part)) {
             let mut row = vec![
                 (std::mem::take(&mut name), Ink::Bold),
                 plain(part.part.clone()),
@@ -135,13 +135,11 @@ pub(crate) fn sampled(tenant: &TenantSummary) -> Option<String> {
     ))
 }
 
-impl TimeUnit {
-    /// Whether a part would be a row of zeros.
-    pub(crate) fn hides(self, part: &Part) -> bool {
-        let times = [Some(part.mean_ms), part.p99_ms, part.slowest_mean_ms];
-        let is_zero = |ms: f64| self.show(ms).chars().all(|c| matches!(c, '0' | '.'));
-        times.into_iter().flatten().all(is_zero)
-    }
+/// Whether a part would be a row of zeros.
+pub(crate) fn hides(unit: TimeUnit, part: &Part) -> bool {
+    let times = [Some(part.mean_ms), part.p99_ms, part.slowest_mean_ms];
+    let is_zero = |ms: f64| unit.show(ms).chars().all(|c| matches!(c, '0' | '.'));
+    times.into_iter().flatten().all(is_zero)
 }
 
 /// A sentence about the largest part, and about what makes the slowest frames slow.

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use super::critical::lines;
-use super::number::{self, TimeUnit, UNKNOWN, or_unknown};
 use super::{cut, dim, heading, plain};
 use crate::Style;
 use crate::analysis::summary::what_if::{Predicted, WhatIf};
+use crate::number::{self, TimeUnit, UNKNOWN, or_unknown};
 use crate::table::{Align, Grid, Ink};
 
 /// Writes a prediction.

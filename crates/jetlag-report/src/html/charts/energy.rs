@@ -5,7 +5,7 @@ use plotters::prelude::*;
 use super::{Axes, FINE, Figure, LETTERS, Plane, Stripe, colour, figure, letters, line, mark};
 use crate::analysis::plot::Axis;
 use crate::analysis::summary::{Energy, TenantSummary};
-use crate::text::number::measured;
+use crate::number::measured;
 
 /// The chart of all tenants whose energy is known; none if there is no such tenant.
 pub(in crate::html) fn chart(tenants: &[TenantSummary]) -> Option<Figure> {

@@ -23,8 +23,8 @@ use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::prelude::*;
 
 use crate::analysis::plot::Axis;
-pub(in crate::html) use crate::text::number::mark;
-use crate::text::number::{TimeUnit, short};
+pub(in crate::html) use crate::number::mark;
+use crate::number::{TimeUnit, short};
 
 /// plotters works in whole units: this many of them are one pixel of the page.
 pub(super) const FINE: i32 = 4;

@@ -8,9 +8,9 @@ use std::fmt::Write;
 use super::{FINE, Figure, Size, escaped, framed, mark, marks};
 use crate::analysis::plot::{Axis, Course, CourseSignal, Moment};
 use crate::analysis::trace::{Lanes, Span, stages};
+use crate::number::{TimeUnit, short};
 use crate::record::{FrameRecord, Outcome, Stage};
 use crate::text::kernels::names::shortened;
-use crate::text::number::{TimeUnit, short};
 use crate::units::{Nanos, Stamp};
 
 /// In pixels: width of the drawing, its left and right edge, height of a lane and of a chart of a signal.

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::analysis::plot::{Axis, Slice, coarser};
 use crate::analysis::summary::TenantSummary;
-use crate::text::number::{TimeUnit, short};
+use crate::number::{TimeUnit, short};
 
 /// Number of stripes with tooltips; more would only make the page larger.
 const STRIPES: usize = 120;

@@ -8,7 +8,7 @@ use super::{
     ALARM, Axes, Drawing, FINE, Figure, OTHER, Plane, Stripe, colour, figure, letters, line, mark, time_mark,
 };
 use crate::analysis::plot::{Axis, Shape, common_axis};
-use crate::text::number::TimeUnit;
+use crate::number::TimeUnit;
 
 /// Stripes with tooltips.
 const STRIPES: i32 = 80;

@@ -5,7 +5,7 @@ use plotters::prelude::*;
 use super::{Axes, FINE, Figure, LETTERS, Plane, Stripe, colour, line, mark, small_figure};
 use crate::analysis::plot::Axis;
 use crate::analysis::summary::Slowdown;
-use crate::text::number::short;
+use crate::number::short;
 
 const HEIGHT: i32 = 180;
 

@@ -4,8 +4,8 @@ use plotters::prelude::*;
 
 use super::{Axes, FINE, Figure, Plane, Stripe, colour, figure, line, mark};
 use crate::analysis::plot::{Axis, SignalPlot};
+use crate::number::short;
 use crate::record::{Part, RailRole};
-use crate::text::number::short;
 
 /// Lines per chart; more cannot be told apart.
 const MOST_LINES: usize = 6;

@@ -4,7 +4,7 @@ use plotters::prelude::*;
 
 use super::{Axes, Drawing, FINE, Figure, LETTERS, Plane, colour, line, mark, small_figure, time_mark};
 use crate::analysis::plot::{Axis, Dot, SizeLine, SizePlot};
-use crate::text::number::TimeUnit;
+use crate::number::TimeUnit;
 
 const HEIGHT: i32 = 230;
 /// Points that a line is drawn with: on a logarithmic axis it is bent.

@@ -8,7 +8,7 @@ use super::{
     time_mark,
 };
 use crate::analysis::plot::{Axis, Shape, Spread};
-use crate::text::number::{TimeUnit, percent};
+use crate::number::{TimeUnit, percent};
 
 const HEIGHT: i32 = 230;
 /// A deadline may make the axis longer by this factor.

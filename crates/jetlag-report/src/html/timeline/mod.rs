@@ -8,7 +8,7 @@ use super::charts::moment::{self, Row};
 use super::view::{Block, Chart, Section, words};
 use crate::analysis::plot::{Course, Moment};
 use crate::analysis::summary::{Summary, TenantSummary};
-use crate::text::number::{TimeUnit, short};
+use crate::number::{TimeUnit, short};
 
 /// Drawings of a run, and of one tenant.
 const MOST_DRAWN: usize = 12;

@@ -6,7 +6,6 @@ pub(crate) mod names;
 
 use std::io::{self, Write};
 
-use super::number::{TimeUnit, change, change_range, or_unknown, percent, short};
 use super::{cut, dim, heading, plain, unit_of, wrapped};
 use crate::Style;
 use crate::analysis::Summary;
@@ -14,6 +13,7 @@ use crate::analysis::summary::kernels::{
     CopyTime, KernelPhase, KernelTime, LaunchShape, TenantKernels, TraceSummary,
 };
 use crate::analysis::summary::observer::{Observed, ObservedFigure, ObservedPhase, ObservedTenant};
+use crate::number::{TimeUnit, change, change_range, or_unknown, percent, short};
 use crate::table::{Align, Grid, Ink, Text};
 use crate::units::Bytes;
 use names::shortened;

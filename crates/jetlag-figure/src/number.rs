@@ -3,18 +3,20 @@
 use crate::digits::{Digits, beside, percent_range, range, within};
 
 /// The sign for an unknown figure.
-pub(crate) const UNKNOWN: &str = "–";
+pub const UNKNOWN: &str = "–";
 
 /// The unit in which a table shows its durations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TimeUnit {
+pub enum TimeUnit {
+    /// ms
     Millis,
+    /// µs
     Micros,
 }
 
 impl TimeUnit {
     /// Microseconds where none of the durations given reaches one millisecond.
-    pub(crate) fn for_millis(largest: impl Iterator<Item = f64>) -> Self {
+    pub fn for_millis(largest: impl Iterator<Item = f64>) -> Self {
         if largest.fold(0.0, f64::max) < 1.0 {
             TimeUnit::Micros
         } else {
@@ -22,7 +24,8 @@ impl TimeUnit {
         }
     }
 
-    pub(crate) fn name(self) -> &'static str {
+    /// As a table's head has it: `ms`.
+    pub fn name(self) -> &'static str {
         match self {
             TimeUnit::Millis => "ms",
             TimeUnit::Micros => "µs",
@@ -30,17 +33,17 @@ impl TimeUnit {
     }
 
     /// A duration given in milliseconds.
-    pub(crate) fn show(self, ms: f64) -> String {
+    pub fn show(self, ms: f64) -> String {
         short(self.of_millis(ms))
     }
 
     /// The two bounds of an interval.
-    pub(crate) fn show_interval(self, interval: [f64; 2]) -> String {
+    pub fn show_interval(self, interval: [f64; 2]) -> String {
         range(interval.map(|ms| self.of_millis(ms)))
     }
 
     /// A duration given in milliseconds, with the digits of its interval.
-    pub(crate) fn show_beside(self, ms: f64, interval: Option<[f64; 2]>) -> String {
+    pub fn show_beside(self, ms: f64, interval: Option<[f64; 2]>) -> String {
         let interval = interval.map(|ends| ends.map(|ms| self.of_millis(ms)));
         short_beside(self.of_millis(ms), interval)
     }
@@ -54,22 +57,22 @@ impl TimeUnit {
 }
 
 /// Two decimals, fewer on large figures, three on small ones.
-pub(crate) fn short(x: f64) -> String {
+pub fn short(x: f64) -> String {
     Digits::of(x).show(x)
 }
 
 /// The same with the digits of its interval, where there is one.
-pub(crate) fn short_beside(x: f64, interval: Option<[f64; 2]>) -> String {
+pub fn short_beside(x: f64, interval: Option<[f64; 2]>) -> String {
     beside(x, interval, Digits::of).show(x)
 }
 
 /// An energy or a power, with no digit that its interval does not have.
-pub(crate) fn measured(x: f64, interval: Option<[f64; 2]>) -> String {
+pub fn measured(x: f64, interval: Option<[f64; 2]>) -> String {
     within(x, interval).show(x)
 }
 
 /// A relative change in percent with its sign, with the digits of its interval.
-pub(crate) fn change(change: f64, interval: Option<[f64; 2]>) -> String {
+pub fn change(change: f64, interval: Option<[f64; 2]>) -> String {
     let percent = change * 100.0;
     let interval = interval.map(|ends| ends.map(|end| end * 100.0));
     format!(
@@ -79,12 +82,12 @@ pub(crate) fn change(change: f64, interval: Option<[f64; 2]>) -> String {
 }
 
 /// The interval of a relative change: `+11.8 to +12.3 %`.
-pub(crate) fn change_range(interval: [f64; 2]) -> String {
+pub fn change_range(interval: [f64; 2]) -> String {
     format!("{} %", percent_range(interval))
 }
 
 /// A value without superfluous digits: a tick's, or one that somebody chose.
-pub(crate) fn mark(value: f64) -> String {
+pub fn mark(value: f64) -> String {
     let text = format!("{value:.3}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text.is_empty() || text == "-" {
@@ -95,7 +98,7 @@ pub(crate) fn mark(value: f64) -> String {
 }
 
 /// A share from 0 to 1 in percent; a value above zero never shows as zero.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if percent == 0.0 || percent >= 10.0 {
         format!("{percent:.0} %")
@@ -108,12 +111,12 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// Whether an interval of a share says anything of another run: frames that all depend on each other are worth one, and its 95 % of all
 /// shares are none that anybody would wait for.
-pub(crate) fn tells_of_others([low, high]: &[f64; 2]) -> bool {
+pub fn tells_of_others([low, high]: &[f64; 2]) -> bool {
     high - low <= 0.5
 }
 
 /// The interval of a share.
-pub(crate) fn share_range([low, high]: [f64; 2]) -> String {
+pub fn share_range([low, high]: [f64; 2]) -> String {
     let (from, to) = (percent(low), percent(high));
     match (low > 0.0 && !from.starts_with('<'), to.starts_with('<')) {
         (true, _) => format!("{}–{to}", from.trim_end_matches(" %")),
@@ -123,7 +126,7 @@ pub(crate) fn share_range([low, high]: [f64; 2]) -> String {
 }
 
 /// A figure, or the sign for an unknown one.
-pub(crate) fn or_unknown<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+pub fn or_unknown<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| UNKNOWN.to_owned(), show)
 }
 

@@ -7,11 +7,11 @@ const MOST: usize = 9;
 
 /// The decimals with which a figure, and the ends of its interval, are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Digits(usize);
+pub struct Digits(usize);
 
 impl Digits {
     /// Of a figure: two decimals, fewer on large figures, three on small ones.
-    pub(crate) fn of(x: f64) -> Self {
+    pub fn of(x: f64) -> Self {
         Digits(match x.abs() {
             size if size >= 9_999.5 => 0,
             size if size >= 999.95 => 1,
@@ -21,7 +21,7 @@ impl Digits {
     }
 
     /// Of a change in percent: two significant digits where it is not large.
-    pub(crate) fn of_percent(x: f64) -> Self {
+    pub fn of_percent(x: f64) -> Self {
         Digits(match x.abs() {
             size if size >= 9.95 => 0,
             size if size >= 0.095 || x == 0.0 => 1,
@@ -30,13 +30,13 @@ impl Digits {
     }
 
     /// As many as its larger end would have, or more, so that its ends differ.
-    pub(crate) fn of_interval([low, high]: [f64; 2], usual: fn(f64) -> Digits) -> Self {
+    pub fn of_interval([low, high]: [f64; 2], usual: fn(f64) -> Digits) -> Self {
         let larger = if low.abs() > high.abs() { low } else { high };
         usual(larger).apart(low, high)
     }
 
     /// At least as many as these, with which two numbers differ.
-    pub(crate) fn apart(self, low: f64, high: f64) -> Self {
+    pub fn apart(self, low: f64, high: f64) -> Self {
         let mut digits = self;
         while low != high && digits.0 < MOST && digits.show(low) == digits.show(high) {
             digits.0 += 1;
@@ -56,12 +56,12 @@ impl Digits {
     }
 
     /// The number.
-    pub(crate) fn show(self, x: f64) -> String {
+    pub fn show(self, x: f64) -> String {
         format!("{x:.*}", self.0)
     }
 
     /// With its sign, as it is printed: what reads as zero has a plus.
-    pub(crate) fn signed(self, x: f64) -> String {
+    pub fn signed(self, x: f64) -> String {
         let size = self.show(x.abs());
         let is_zero = size.chars().all(|c| matches!(c, '0' | '.'));
         format!("{}{size}", if x < 0.0 && !is_zero { "−" } else { "+" })
@@ -69,7 +69,7 @@ impl Digits {
 }
 
 /// The digits of a figure beside its interval: those of the interval, where there is one.
-pub(crate) fn beside(x: f64, interval: Option<[f64; 2]>, usual: fn(f64) -> Digits) -> Digits {
+pub fn beside(x: f64, interval: Option<[f64; 2]>, usual: fn(f64) -> Digits) -> Digits {
     match interval {
         Some(interval) => Digits::of_interval(interval, usual),
         None => usual(x),
@@ -77,14 +77,14 @@ pub(crate) fn beside(x: f64, interval: Option<[f64; 2]>, usual: fn(f64) -> Digit
 }
 
 /// Both ends: `12.3–12.4`.
-pub(crate) fn range(interval: [f64; 2]) -> String {
+pub fn range(interval: [f64; 2]) -> String {
     let digits = Digits::of_interval(interval, Digits::of);
     interval.map(|end| digits.show(end)).join("–")
 }
 
 /// A figure with no digit that its interval does not have: two of half its width. Three digits in all where it has no interval,
 /// since then nobody knows how many it has.
-pub(crate) fn within(x: f64, interval: Option<[f64; 2]>) -> Digits {
+pub fn within(x: f64, interval: Option<[f64; 2]>) -> Digits {
     let half = interval.map(|[low, high]| (high - low) / 2.0);
     match half {
         Some(half) if half > 0.0 => {
@@ -97,14 +97,14 @@ pub(crate) fn within(x: f64, interval: Option<[f64; 2]>) -> Digits {
 }
 
 /// A figure and half the width of its interval: `12.30 ± 0.15`, `727 ± 18`. A width that is not zero is never shown as zero.
-pub(crate) fn plus_minus(x: f64, interval: [f64; 2]) -> String {
+pub fn plus_minus(x: f64, interval: [f64; 2]) -> String {
     let half = (interval[1] - interval[0]) / 2.0;
     let digits = within(x, Some(interval));
     format!("{} ± {}", digits.show(x), digits.show(half))
 }
 
 /// Both ends of a relative change in percent, with their signs and without the unit: `+11.8 to +12.3`.
-pub(crate) fn percent_range(interval: [f64; 2]) -> String {
+pub fn percent_range(interval: [f64; 2]) -> String {
     let percent = interval.map(|end| end * 100.0);
     let digits = Digits::of_interval(percent, Digits::of_percent);
     percent.map(|end| digits.signed(end)).join(" to ")
