@@ -14,18 +14,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
-use jetlag_score::classes::ClassMap;
+use jetlag_record::classes::ClassMap;
 use serde::Serialize;
 
 use super::opening;
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
-use super::scores::kitti::root_of;
 use crate::cli::{EvalArgs, Format};
 use crate::detector::eval::{Counts, Evaluation, FrameTruth, Truth};
 use crate::detector::{Box3d, Place};
 use crate::scenario::{DetectorRef, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Reading};
-use crate::source::kitti::{self, Label};
+use crate::source::kitti::{self, Label, root_of};
 use crate::source::{Content, ContentKind, Frame, Source, SourceError, images, points};
 use detections::Detections;
 

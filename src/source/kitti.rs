@@ -14,7 +14,7 @@
 //! [`Label::counts_for_camera`], and for the LiDAR, whether enough points lie in its box.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jetlag_datasets::kitti::{self, Camera};
 
@@ -24,6 +24,21 @@ use super::{Image, SourceError};
 use crate::files;
 use crate::record::detection::{Box2d, Box3d};
 use crate::whole;
+
+/// Where the folders of KITTI's object layout lie, for whom names them as a source does: the folder of `label_2`, the folder of images or
+/// sweeps beside it, or the one above its sequence. `None` where there are no labels.
+pub fn root_of(data: &Path) -> Option<PathBuf> {
+    let absolute = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
+    let is_inner = data
+        .file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.starts_with("image_") || name == "velodyne");
+    let beside = absolute.parent().filter(|_| is_inner).map(Path::to_owned);
+    [Some(data.to_owned()), beside, Some(data.join("training"))]
+        .into_iter()
+        .flatten()
+        .find(|root| root.join("label_2").is_dir())
+}
 
 /// One row of a label file.
 #[derive(Clone, Debug, PartialEq)]

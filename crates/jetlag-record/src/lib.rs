@@ -21,6 +21,7 @@
 pub mod activity;
 mod activity_message;
 mod cdr;
+pub mod classes;
 mod common_fields;
 mod container;
 pub mod detection;

@@ -13,7 +13,6 @@
 
 mod benchmark;
 pub mod bootstrap;
-pub mod classes;
 pub mod coco;
 mod error;
 pub mod files;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jetlag_score::classes::ClassMap;
+use jetlag_record::classes::ClassMap;
 use jetlag_score::coco::{self, Coco, Found, Image};
 
 use super::answers::{Answer, Answers};

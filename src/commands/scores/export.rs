@@ -160,7 +160,7 @@ fn coco(answers: &Answers, args: &ExportArgs, out: &Path) -> anyhow::Result<()> 
         ),
         None => (
             numbers(&answers.classes),
-            jetlag_score::classes::ClassMap::by_name(&answers.classes, &answers.classes),
+            jetlag_record::classes::ClassMap::by_name(&answers.classes, &answers.classes),
         ),
     };
     let names = match (&annotated, &answers.source) {

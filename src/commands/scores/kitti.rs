@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jetlag_score::classes::ClassMap;
+use jetlag_record::classes::ClassMap;
 use jetlag_score::kitti::{Camera, CameraBox, Found, Frame, Kind, Kitti, Truth, in_image};
 
 use super::answers::{Answer, Answers};
@@ -11,7 +11,7 @@ use crate::detector::Place;
 use crate::record::Selection;
 use crate::scenario::{KittiLayout, SourceSpec};
 use crate::source::folder::has_ending;
-use crate::source::kitti::{self, Label};
+use crate::source::kitti::{self, Label, root_of};
 use crate::source::{images, points, selection};
 
 /// A folder in KITTI's object layout, and the frames that a source has of it.
@@ -23,21 +23,6 @@ pub(super) struct Folder {
 
 /// KITTI's classes by name, those that a detector may mean.
 pub(super) const KINDS: [Kind; 3] = [Kind::Car, Kind::Pedestrian, Kind::Cyclist];
-
-/// Where the folders of KITTI's object layout lie, for whom names them as a source does: the folder of `label_2`, the folder of images or
-/// sweeps beside it, or the one above its sequence. `None` where there are no labels.
-pub(crate) fn root_of(data: &Path) -> Option<PathBuf> {
-    let absolute = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
-    let is_inner = data
-        .file_name()
-        .and_then(|name| name.to_str())
-        .is_some_and(|name| name.starts_with("image_") || name == "velodyne");
-    let beside = absolute.parent().filter(|_| is_inner).map(Path::to_owned);
-    [Some(data.to_owned()), beside, Some(data.join("training"))]
-        .into_iter()
-        .flatten()
-        .find(|root| root.join("label_2").is_dir())
-}
 
 /// The folder that a source reads; `None` for a source that has no such layout. `data` is where it is now.
 pub(super) fn folder(source: &SourceSpec, data: Option<&Path>) -> anyhow::Result<Option<Folder>> {

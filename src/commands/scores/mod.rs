@@ -14,7 +14,7 @@ mod answers;
 mod coco;
 mod export;
 mod gate;
-pub(super) mod kitti;
+mod kitti;
 #[cfg(feature = "recordings")]
 mod nuscenes;
 mod pictures;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use jetlag_datasets::geometry::Pose as DatasetPose;
 use jetlag_datasets::nuscenes::{BoxFrame, DatasetFrame, GroundTruth, NuScenes as Dataset, Recording};
-use jetlag_score::classes::ClassMap;
+use jetlag_record::classes::ClassMap;
 use jetlag_score::nuscenes::{
     CLASSES, Config, Found, NuScenes, Pose, RACK_CATEGORY, Rack, Sample, Truth, class_of_category, keep_best,
 };

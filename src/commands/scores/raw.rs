@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jetlag_datasets::geometry::Pose;
 use jetlag_datasets::kitti::{KittiFrame, KittiRecording, Occlusion, Tracked, Tracklets};
-use jetlag_score::classes::ClassMap;
+use jetlag_record::classes::ClassMap;
 use jetlag_score::kitti::{Camera, Found, Frame, Kind, Kitti, Truth, alpha, in_image};
 use jetlag_score::stream::{Timing, stream};
 use jetlag_score::truth::{Annotated, Between, Labelled, Truth as Track};
