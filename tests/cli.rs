@@ -169,7 +169,7 @@ fn a_profiled_tenant_shows_where_its_networks_time_goes() {
     );
     let report = stdout(&run(&["report", "run.mcap"], folder.path()));
     assert!(
-        report.contains("TIME PER NODE") && report.contains(operators[0]),
+        report.contains("TIME PER LAYER") && report.contains(operators[0]),
         "{report}"
     );
 }

@@ -86,7 +86,7 @@ fn the_nodes_of_a_profiled_run_take_no_longer_than_compute() {
     let file = file.display().to_string();
     let shown = jetlag(&library, &["report", &file]);
     let shown = String::from_utf8(shown.stdout).unwrap();
-    assert!(shown.contains("TIME PER NODE"), "{shown}");
+    assert!(shown.contains("TIME PER LAYER"), "{shown}");
     let layers = jetlag(&library, &["report", &file, "--layers"]);
     let layers = String::from_utf8(layers.stdout).unwrap();
     assert!(

@@ -1,4 +1,4 @@
-"""Reads a Markdown export with markdown-it and holds the first cells of its table, as they read, against the tenants' names.
+"""Reads a Markdown export with markdown-it and holds the first cells of its tables of tenants, as they read, against the tenants' names.
 
 usage: markdown_judge.py EXPORT.md REPORT.json
 """
@@ -21,14 +21,18 @@ def main(export, report):
         names = [tenant["name"] for tenant in json.load(file)["tenants"]]
     with open(export, encoding="utf-8") as file:
         tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(file.read())
-    cells, first = [], False
+    tables, first = [], False
     for token in tokens:
-        if token.type == "tr_open":
+        if token.type == "table_open":
+            tables.append([])
+        elif token.type == "tr_open":
             first = True
         elif token.type == "inline" and first:
-            cells.append(text_of(token))
+            tables[-1].append(text_of(token))
             first = False
-    assert cells[0] == "tenant" and cells[1:] == names, (cells, names)
+    of_tenants = [rows for head, *rows in tables if head == "tenant"]
+    assert names in of_tenants, (of_tenants, names)
+    assert all(name in names for rows in of_tenants for name in rows), (of_tenants, names)
     print(f"{len(names)} names read as they are")
 
 

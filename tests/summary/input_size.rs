@@ -113,5 +113,5 @@ fn the_page_has_dots_a_line_and_a_table() {
         section.matches("<polyline").count() >= 3,
         "a line and those of its interval"
     );
-    assert!(section.contains("postprocess") && section.contains("95 % interval"));
+    assert!(section.contains("postprocess") && section.contains("95\u{a0}% interval"));
 }

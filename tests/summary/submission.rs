@@ -59,7 +59,9 @@ fn shown(summary: &Summary) -> String {
     };
     let mut out = Vec::new();
     text::write(summary, &mut out, &style).expect("writing to memory");
-    String::from_utf8(out).expect("text")
+    // Where lines end is the terminal's.
+    let text = String::from_utf8(out).expect("text");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn found<'a>(summary: &'a Summary, code: &str) -> Option<&'a Finding> {

@@ -6,6 +6,7 @@
 
 pub mod digits;
 pub mod number;
+pub mod section;
 pub mod table;
 
 /// How text may look.

@@ -147,6 +147,9 @@ impl Grid {
             for row in &mut self.rows {
                 row.remove(last);
             }
+            // What a row had in that column alone is gone with it.
+            self.rows
+                .retain(|row| row.iter().any(|(text, _)| !text.is_empty()));
         }
         let mut table = self.table();
         table.set_content_arrangement(ContentArrangement::Dynamic);

@@ -13,7 +13,8 @@ use crate::analysis::summary::{EnergySummary, ExpectationResult, PowerBudget, Te
 use crate::compare::sentence;
 use crate::number::{measured, or_unknown, percent, short};
 use crate::record::Finding;
-use crate::text::{amount, value_of};
+use crate::sections::value_of;
+use crate::text::amount;
 
 /// How GitHub shows an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,20 +3,19 @@
 //! The markup is in `templates/`, which askama checks when jetlag is built; `charts` draws the charts. Figures and
 //! texts are the summary's, rounded as on the terminal.
 
-mod cameras;
+mod cards;
 mod charts;
 mod comparison;
+mod drawings;
 #[allow(unreachable_pub, reason = "the macro makes more of a filter, which is public")]
 mod filters;
 mod findings;
-mod input_effect;
-mod interference;
 mod layer_work;
 mod machine;
 mod overlay;
 mod pictures;
 pub mod roofline;
-mod tenants;
+mod sections;
 mod timeline;
 mod traced;
 mod view;
@@ -32,9 +31,9 @@ use crate::analysis::summary::Verdict;
 use crate::analysis::{Recorded, Summary};
 use crate::record::Manifest;
 use crate::record::shown::shown;
-use crate::text::answer;
+use crate::sections::answer;
 pub use pictures::{Picture, Pictures};
-use view::{Block, FindingView, Section, words};
+use view::{Block, FindingView, Section};
 
 /// A run to be reported.
 pub struct Reported {
@@ -161,37 +160,22 @@ fn view_of(number: usize, run: &Reported, shown: Option<&Pictures>, of: usize) -
     } else {
         ""
     };
-    let sections = [
-        machine::expectations(summary, &id),
-        tenants::over_time(summary, &id),
-        timeline::section(summary, &id, of),
-        tenants::cards(summary, &id),
-        tenants::spread(summary, &id),
-        tenants::stages(summary, &id),
-        cameras::section(summary, &id),
-        input_effect::section(summary, &id),
-        tenants::slowest(summary, &id),
+    let mut sections = sections::all(summary, &id);
+    after(&mut sections, "time", timeline::section(summary, &id, of));
+    after(
+        &mut sections,
+        "slowest",
         shown.and_then(|shown| pictures::section(shown, &id)),
-        interference::section(summary, &id),
-        interference::sensitivity(summary, &id),
-        interference::inputs(summary, &id),
-        interference::duty(summary, &id),
-        interference::phases(summary, &id),
-        machine::power(summary, &id).or_else(|| Some(not_measured("Power and clocks", &id, NO_POWER))),
-        machine::sensors(summary, &id),
-        machine::energy(summary, &id),
-        work::networks(manifest, &id),
-        tenants::layers(summary, &id),
-    ]
-    .into_iter()
-    .chain(work::layers(roofline.as_ref(), &id).into_iter().map(Some))
-    .chain([
+    );
+    sections.extend(work::networks(manifest, &id));
+    sections.extend(work::layers(roofline.as_ref(), &id));
+    let traced = [
         traced::kernels(summary, &id),
         traced::contention(summary, &id),
         traced::frames(summary, &id),
-        Some(machine::facts(manifest, summary, &id)),
-    ]);
-    let mut sections: Vec<Section> = sections.flatten().collect();
+    ];
+    sections.extend(traced.into_iter().flatten());
+    sections.push(machine::facts(manifest, summary, &id));
     let of_run = findings::placed(&summary.run.findings, &id, &mut sections);
     let expected = answer::expectations(&summary.expectations);
     RunView {
@@ -269,14 +253,11 @@ fn elsewhere(sections: &[Section]) -> Vec<Elsewhere> {
     all
 }
 
-const NO_POWER: &str =
-    "No power, clock or temperature was sampled in this run. `jetlag doctor` lists this machine's sensors.";
-
-fn not_measured(title: &'static str, prefix: &str, why: &str) -> Section {
-    Section {
-        id: format!("{prefix}-power"),
-        title: title.into(),
-        note: String::new(),
-        blocks: vec![Block::Text(words(why))],
-    }
+/// Puts a section behind the one of this name, and at the end where that is absent.
+fn after(sections: &mut Vec<Section>, name: &str, section: Option<Section>) {
+    let Some(section) = section else { return };
+    let place = sections
+        .iter()
+        .position(|known| known.id.ends_with(&format!("-{name}")));
+    sections.insert(place.map_or(sections.len(), |place| place + 1), section);
 }

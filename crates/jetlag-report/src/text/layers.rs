@@ -2,21 +2,22 @@
 
 use std::io::{self, Write};
 
-use super::nodes::{drivers, of_submission, variance_share};
-use super::{dim, heading, plain};
+use jetlag_figure::section::{Cell, Section as OfReport, Table, Tone, terminal};
+
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::nodes::{LayerPair, layers_beside, operators_beside};
 use crate::analysis::summary::TenantSummary;
-use crate::number::{TimeUnit, UNKNOWN, or_unknown, percent};
-use crate::table::{Align, Grid, Ink};
+use crate::number::TimeUnit;
+use crate::sections::Section;
+use crate::sections::layers::{Extent, of_submission, of_tenants};
 
 /// Layers shown side by side: those that changed most.
 const SHOWN: usize = 30;
 
 /// Writes the layers of every tenant that was profiled.
 pub fn write(summaries: &[Summary], out: &mut dyn Write, style: &Style) -> io::Result<()> {
-    let mut sections = Vec::new();
+    let mut sections: Vec<Section> = Vec::new();
     for first in summaries.first().map_or(&[][..], |summary| &summary.tenants) {
         let others: Vec<&TenantSummary> = summaries
             .iter()
@@ -28,92 +29,52 @@ pub fn write(summaries: &[Summary], out: &mut dyn Write, style: &Style) -> io::R
             continue;
         }
         if others.is_empty() {
-            sections.push(alone(first, style));
+            sections.extend(of_tenants(std::slice::from_ref(first), Extent::All));
         }
-        sections.extend(others.into_iter().map(|other| beside(first, other, style)));
+        sections.extend(others.into_iter().map(|other| beside(first, other)));
     }
-    if sections.is_empty() {
-        let said = "No time per layer was recorded. `backend: Cpu(profile: true)` records it, but makes each frame \
-                    slower; so do TensorRt and OnnxRuntime.\n";
-        sections.push(said.to_owned());
-    }
-    out.write_all(sections.join("\n").as_bytes())
+    let none = "No time per layer was recorded. `backend: Cpu(profile: true)` records it, but makes each frame slower; so do \
+                TensorRt and OnnxRuntime.\n";
+    let shown = sections
+        .iter()
+        .map(|section| terminal::section(section, |_| String::new(), style));
+    let shown: Vec<String> = shown.collect();
+    let text = if shown.is_empty() {
+        none.to_owned()
+    } else {
+        shown.join("\n")
+    };
+    out.write_all(text.as_bytes())
 }
 
-fn alone(tenant: &TenantSummary, style: &Style) -> String {
-    let unit = TimeUnit::for_millis(tenant.nodes.iter().map(|node| node.mean_ms));
-    let note = format!("{}, {} a frame", tenant.name, unit.name());
-    let mut operators = Grid::headed()
-        .column("operator", Align::Left)
-        .column("layers", Align::Right)
-        .column("mean", Align::Right)
-        .column("share", Align::Right);
-    for operator in &tenant.operators {
-        operators.row(vec![
-            match operator.operator.as_str() {
-                "" => dim(UNKNOWN),
-                operator => (operator.to_owned(), Ink::Bold),
-            },
-            plain(operator.layers.to_string()),
-            plain(unit.show(operator.mean_ms)),
-            plain(percent(operator.share)),
-        ]);
-    }
-    let mut layers = Grid::headed()
-        .column("layer", Align::Left)
-        .column("operator", Align::Left)
-        .column("mean", Align::Right)
-        .column("max", Align::Right)
-        .column("share", Align::Right)
-        .optional("of variance", Align::Right);
-    for node in &tenant.nodes {
-        layers.row(vec![
-            plain(&node.name),
-            plain(&node.operator),
-            plain(unit.show(node.mean_ms)),
-            plain(unit.show(node.max_ms)),
-            plain(percent(node.share)),
-            variance_share(node),
-        ]);
-    }
-    let said = [of_submission(tenant), drivers(tenant)].into_iter().flatten();
-    let said: String = said.map(|said| format!("  {}: {said}\n", tenant.name)).collect();
-    heading("TIME PER OPERATOR", &note, style)
-        + &operators.render(style)
-        + "\n"
-        + &heading("TIME PER LAYER", &note, style)
-        + &layers.render(style)
-        + &said
-}
-
-fn beside(first: &TenantSummary, second: &TenantSummary, style: &Style) -> String {
+fn beside(first: &TenantSummary, second: &TenantSummary) -> Section {
     let all = first.nodes.iter().chain(&second.nodes);
     let unit = TimeUnit::for_millis(all.map(|node| node.mean_ms));
     let note = format!("{}, {} per frame, largest change first", first.name, unit.name());
     let operators = operators_beside(&first.operators, &second.operators);
     let layers = layers_beside(&first.nodes, &second.nodes);
-    let mut text = heading("TIME PER OPERATOR", &note, style) + &pairs(&operators, "operator", unit, style);
-    text.push('\n');
-    text.push_str(&heading("TIME PER LAYER", &note, style));
-    text.push_str(&pairs(&layers, "layer", unit, style));
-    for (run, tenant) in [("A", first), ("B", second)] {
-        if let Some(said) = of_submission(tenant) {
-            text += &format!("  {run}, {}: {said}\n", tenant.name);
-        }
-    }
-    text
+    let rest = layers.len().saturating_sub(SHOWN);
+    let said = [("A", first), ("B", second)]
+        .into_iter()
+        .filter_map(|(run, tenant)| {
+            let said = of_submission(tenant)?;
+            Some(format!("{run}, {}: {said}", tenant.name))
+        });
+    OfReport::new("layers", "Time per layer", note)
+        .table(pairs(&operators, "operator", unit))
+        .table(pairs(&layers, "layer", unit))
+        .remarks((rest > 0).then(|| format!("{rest} more with smaller changes")))
+        .texts(said)
 }
 
-fn pairs(all: &[LayerPair], what: &'static str, unit: TimeUnit, style: &Style) -> String {
-    let mut grid = Grid::headed()
-        .column(what, Align::Left)
-        .column("A", Align::Right)
-        .column("B", Align::Right)
-        .column("change", Align::Right)
-        .optional("", Align::Left);
+fn pairs(all: &[LayerPair], what: &'static str, unit: TimeUnit) -> Table {
+    let mut table = Table::new("")
+        .words(what)
+        .numbers(["A", "B", "change"])
+        .optional_words("");
     for pair in all.iter().take(SHOWN) {
-        let [a, b] = pair.mean_ms.map(|ms| or_unknown(ms, |ms| unit.show(ms)));
-        let change = or_unknown(pair.change, |change| {
+        let [a, b] = pair.mean_ms.map(|ms| Cell::of(ms, |ms| unit.show(ms)));
+        let change = Cell::of(pair.change, |change| {
             format!("{:+.1} %", change * 100.0).replace('-', "−")
         });
         let only = match pair.mean_ms {
@@ -121,20 +82,13 @@ fn pairs(all: &[LayerPair], what: &'static str, unit: TimeUnit, style: &Style) -
             [None, Some(_)] => "only in B",
             _ => "",
         };
-        grid.row(vec![
-            plain(&pair.name),
-            plain(a),
-            plain(b),
-            plain(change),
-            dim(only),
+        table.row([
+            Cell::new(&pair.name),
+            a,
+            b,
+            change,
+            Cell::new(only).tone(Tone::Dim),
         ]);
     }
-    let mut text = grid.render(style);
-    if let Some(rest) = all.len().checked_sub(SHOWN).filter(|rest| *rest > 0) {
-        text.push_str(&format!(
-            "  {}\n",
-            Ink::Dim.paint(&format!("{rest} more with smaller changes"), style)
-        ));
-    }
-    text
+    table
 }

@@ -1,38 +1,45 @@
 //! Small plots of one line of block characters each: response times over time, and their distribution.
 
-use super::{dim, heading, name_of, plain};
+use super::{dim, name_of, plain};
 use crate::Style;
 use crate::analysis::Summary;
 use crate::analysis::plot::{Axis, Shape, Slice, TenantPlot, coarser};
 use crate::analysis::summary::TenantSummary;
-use crate::number::{TimeUnit, percent};
+use crate::number::TimeUnit;
+use crate::sections::Drawing;
 use crate::table::{Align, Grid, Ink};
 
-/// Slow frames shown of a tenant; JSON has more.
-const SLOWEST: usize = 3;
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-fn drawn(summary: &Summary) -> impl Iterator<Item = (&TenantSummary, &TenantPlot)> {
+/// A drawing of characters, where there is one.
+pub(super) fn drawn(drawing: Drawing, summary: &Summary, style: &Style) -> String {
+    match drawing {
+        Drawing::OverTime => over_time(summary, style),
+        Drawing::Spread => spread(summary, style),
+        _ => String::new(),
+    }
+}
+
+fn completed(summary: &Summary) -> impl Iterator<Item = (&TenantSummary, &TenantPlot)> {
     let all = summary.tenants.iter().zip(&summary.plots.tenants);
     all.filter(|(tenant, plot)| tenant.response_ms.count > 0 && !plot.over_time.is_empty())
 }
 
 fn unit_of(summary: &Summary) -> TimeUnit {
     TimeUnit::for_millis(
-        drawn(summary).filter_map(|(tenant, _)| tenant.response_ms.p50.or(tenant.response_ms.max)),
+        completed(summary).filter_map(|(tenant, _)| tenant.response_ms.p50.or(tenant.response_ms.max)),
     )
 }
 
 /// The worst latency of each time slice, and where frames were missed or dropped; empty where nothing was completed.
-pub(super) fn over_time(summary: &Summary, style: &Style) -> String {
+fn over_time(summary: &Summary, style: &Style) -> String {
     let unit = unit_of(summary);
     let columns = usize::from(style.width).saturating_sub(46).clamp(20, 100);
     let mut grid = Grid::headless()
         .column("", Align::Left)
         .column("", Align::Left)
         .column("", Align::Left);
-    let mut any_missed = false;
-    for (tenant, plot) in drawn(summary) {
+    for (tenant, plot) in completed(summary) {
         let slices = spread_out(&plot.over_time, summary.plots.length_s, columns);
         let line: String = slices.iter().map(|slice| block(slice, plot.axis)).collect();
         let scale = if plot.axis.logarithmic { ", log" } else { "" };
@@ -62,7 +69,6 @@ pub(super) fn over_time(summary: &Summary, style: &Style) -> String {
             })
             .collect();
         if !missed.trim().is_empty() {
-            any_missed = true;
             grid.row(vec![
                 plain(""),
                 (missed.trim_end().to_owned(), Ink::Bad),
@@ -70,15 +76,7 @@ pub(super) fn over_time(summary: &Summary, style: &Style) -> String {
             ]);
         }
     }
-    let rows = grid.render(style);
-    if rows.is_empty() {
-        return String::new();
-    }
-    let note = match any_missed {
-        true => "worst latency per time slice; × missed or dropped",
-        false => "worst latency per time slice",
-    };
-    heading("OVER TIME", note, style) + &rows
+    grid.render(style)
 }
 
 /// The slice for each column of the axis, if there is one.
@@ -110,17 +108,15 @@ fn height(part: f64, steps: usize) -> usize {
 }
 
 /// The distribution of response times, together and alone; empty if nothing was completed.
-pub(super) fn spread(summary: &Summary, style: &Style) -> String {
+fn spread(summary: &Summary, style: &Style) -> String {
     let unit = unit_of(summary);
     let mut grid = Grid::headless()
         .column("", Align::Left)
         .column("", Align::Left)
         .column("", Align::Left)
         .column("", Align::Left);
-    let mut any = false;
-    for (tenant, plot) in drawn(summary) {
+    for (tenant, plot) in completed(summary) {
         let Some(spread) = &plot.spread else { continue };
-        any = true;
         let scale = if spread.axis.logarithmic { ", log" } else { "" };
         let axis = format!(
             "{}–{} {}{scale}",
@@ -139,10 +135,7 @@ pub(super) fn spread(summary: &Summary, style: &Style) -> String {
             grid.row(vec![plain(""), dim("alone"), plain(bars(alone)), dim("")]);
         }
     }
-    if !any {
-        return String::new();
-    }
-    heading("DISTRIBUTION", "histogram of response times", style) + &grid.render(style)
+    grid.render(style)
 }
 
 /// Draws two bars of the histogram per column; any frame shows.
@@ -157,67 +150,4 @@ fn bars(shape: &Shape) -> String {
         })
         .collect();
     line.trim_end().to_owned()
-}
-
-/// Why the slowest frames were slow; empty if none is beyond its tenant's usual spread.
-pub(super) fn slowest(summary: &Summary, style: &Style) -> String {
-    let unit = unit_of(summary);
-    let several = summary.tenants.len() > 1;
-    let mut grid = Grid::headed()
-        .column("tenant", Align::Left)
-        .column("frame", Align::Right)
-        .column("at", Align::Right)
-        .column("response", Align::Right)
-        .column("what grew", Align::Left)
-        .column("", Align::Right)
-        .column("usually", Align::Right);
-    if several {
-        grid = grid.optional("others in service", Align::Left);
-    }
-    let mut sentences = Grid::headless().column("", Align::Left).column("", Align::Left);
-    let (mut any, mut any_cause) = (false, false);
-    for (tenant, _) in drawn(summary) {
-        let mut name = name_of(tenant, style);
-        for slow in tenant
-            .slowest
-            .iter()
-            .filter(|slow| slow.beyond_spread)
-            .take(SLOWEST)
-        {
-            any = true;
-            let others: Vec<String> = slow
-                .co_runners
-                .iter()
-                .map(|other| format!("{} {}", other.tenant, percent(other.active)))
-                .collect();
-            grid.row(vec![
-                (std::mem::take(&mut name), Ink::Bold),
-                plain(slow.sequence.to_string()),
-                plain(format!("{:.2} s", slow.at_s)),
-                plain(unit.show(slow.response_ms)),
-                plain(slow.grew.name),
-                plain(unit.show(slow.grew.ms)),
-                dim(unit.show(slow.grew.usual_ms)),
-                dim(others.join(", ")),
-            ]);
-            if slow.cause.is_some() {
-                any_cause = true;
-                let frame = format!("{} {}", name_of(tenant, style), slow.sequence);
-                sentences.row(vec![(frame, Ink::Bold), plain(&slow.explanation)]);
-            }
-        }
-    }
-    if !any {
-        return String::new();
-    }
-    let note = match any_cause {
-        true => format!("{}; likely causes below, where one was found", unit.name()),
-        false => format!("{}; no likely cause found in what was measured", unit.name()),
-    };
-    let mut text = heading("SLOWEST FRAMES", &note, style) + &grid.render(style);
-    if any_cause {
-        text.push('\n');
-        text.push_str(&sentences.render(style));
-    }
-    text
 }

@@ -1,38 +1,93 @@
-//! How each tenant's times go with the size of its input, in a line each.
+//! How each tenant's times go with the size of its input: a sentence, a drawing, and the slope of each part.
 
-use super::{heading, name_of, wrapped};
-use crate::Style;
+use jetlag_figure::section::{Cell, Table, Tone};
+
+use super::{Drawing, Section};
 use crate::analysis::Summary;
 use crate::analysis::summary::InputEffect;
 use crate::analysis::summary::input_effect::{Counted, SizeSlope, WhyWithheld, Withheld};
 use crate::digits::Digits;
-use crate::number::TimeUnit;
-use crate::table::Ink;
+use crate::number::{TimeUnit, percent};
 
-/// The section; empty where sizes are not known or hardly differ.
-pub(super) fn section(summary: &Summary, style: &Style) -> String {
-    let lines: Vec<String> = summary
-        .tenants
+/// The section; none where sizes are not known or hardly differ.
+pub(super) fn section(summary: &Summary) -> Option<Section> {
+    let note = "what larger inputs cost, beside slow changes of the machine; 95 % interval";
+    let section = Section::new("sizes", "Input size", note).explained(
+        "The line is the slope through the mean, between those of its 95 % interval. It compares inputs: what else larger ones have \
+         in common is in it too.",
+    );
+    let told = summary.tenants.iter().enumerate().filter_map(|(number, tenant)| {
+        let effect = tenant.input_effect.as_ref()?;
+        Some((number, &tenant.name, effect, in_words(effect)?))
+    });
+    let all = told.fold(section, |section, (number, name, effect, said)| {
+        let section = section.texts([format!("{name}: {said}")]);
+        let is_drawn = summary
+            .plots
+            .tenants
+            .get(number)
+            .is_some_and(|plot| plot.sizes.is_some());
+        match is_drawn {
+            true => section
+                .drawing(Drawing::Sizes(number))
+                .table(slopes(name, effect)),
+            false => section,
+        }
+    });
+    all.unless_empty()
+}
+
+/// The slope of each part of a frame's time.
+fn slopes(name: &str, effect: &InputEffect) -> Table {
+    let durations = [("service", effect.service), ("response", effect.response)];
+    let durations = durations
+        .into_iter()
+        .filter_map(|(name, slope)| Some((name, slope?)));
+    let rows: Vec<(&str, SizeSlope)> = durations.chain(effect.stages.iter().copied()).collect();
+    let size = |slope: &SizeSlope| slope.slope_ms.unwrap_or(0.0).abs();
+    let largest = rows
         .iter()
-        .filter_map(|tenant| {
-            let said = in_words(tenant.input_effect.as_ref()?)?;
-            Some(format!("{}: {said}", name_of(tenant, style)))
-        })
-        .flat_map(|line| wrapped(&line, usize::from(style.width.max(60)) - 2))
-        .collect();
-    if lines.is_empty() {
-        return String::new();
+        .map(|(_, slope)| slope)
+        .max_by(|a, b| size(a).total_cmp(&size(b)));
+    let unit = largest.map_or(TimeUnit::Millis, unit_of);
+    let caption = format!(
+        "{name}, {} {}, over {} inputs",
+        unit.name(),
+        per(effect),
+        effect.inputs
+    );
+    let mut table = Table::new(caption)
+        .words("part")
+        .number("slope")
+        .number(format!("p10 to p90, {}", unit.name()))
+        .numbers(["correlation", "share of variance"]);
+    for (name, slope) in rows {
+        table.detail(row(name, &slope, effect, unit));
     }
-    let note = "what larger inputs go with, beside slow changes; 95 % interval";
-    lines
-        .iter()
-        .fold(heading("INPUT SIZE", note, style), |text, line| {
-            text + &format!("  {}\n", Ink::Plain.paint(line, style))
-        })
+    table
+}
+
+fn row(name: &str, slope: &SizeSlope, effect: &InputEffect, unit: TimeUnit) -> Vec<Cell> {
+    let (Some(value), Some(ci95)) = (slope.slope_ms, slope.ci95) else {
+        let why = slope.withheld.map(|withheld| reason(withheld, effect));
+        let mut row = vec![Cell::new(name).note(why.unwrap_or_default())];
+        row.extend(std::iter::repeat_with(Cell::unknown).take(4));
+        return row;
+    };
+    let tone = if slope.is_clear() { Tone::Strong } else { Tone::Dim };
+    vec![
+        Cell::new(name),
+        Cell::new(signed(value, ci95, unit))
+            .note(ends(ci95, unit))
+            .tone(tone),
+        Cell::of(slope.across_ms, |ms| signed(ms, [ms; 2], unit)),
+        Cell::of(slope.correlation, |r| format!("{r:+.2}").replace('-', "−")),
+        Cell::of(slope.variance_share, percent),
+    ]
 }
 
 /// What is known of a tenant, in a sentence; `None` where sizes hardly differ.
-pub(crate) fn in_words(effect: &InputEffect) -> Option<String> {
+fn in_words(effect: &InputEffect) -> Option<String> {
     if effect.withheld.is_some() {
         return None;
     }
@@ -78,7 +133,7 @@ fn differs(response: &SizeSlope, service: f64) -> bool {
 }
 
 /// A unit in which slope and interval have few digits: microseconds where both are below a tenth of a millisecond.
-pub(crate) fn unit_of(slope: &SizeSlope) -> TimeUnit {
+fn unit_of(slope: &SizeSlope) -> TimeUnit {
     let ends = slope.ci95.unwrap_or_default();
     TimeUnit::for_millis(ends.into_iter().chain(slope.slope_ms).map(|ms| 10.0 * ms.abs()))
 }
@@ -91,20 +146,20 @@ fn in_unit(ms: f64, unit: TimeUnit) -> f64 {
 }
 
 /// A slope with its sign, and the digits of its interval.
-pub(crate) fn signed(slope: f64, ci95: [f64; 2], unit: TimeUnit) -> String {
+fn signed(slope: f64, ci95: [f64; 2], unit: TimeUnit) -> String {
     let ends = ci95.map(|end| in_unit(end, unit));
     Digits::of_interval(ends, Digits::of).signed(in_unit(slope, unit))
 }
 
 /// Both ends of its interval, with their signs.
-pub(crate) fn ends(ci95: [f64; 2], unit: TimeUnit) -> String {
+fn ends(ci95: [f64; 2], unit: TimeUnit) -> String {
     let ends = ci95.map(|end| in_unit(end, unit));
     let digits = Digits::of_interval(ends, Digits::of);
     ends.map(|end| digits.signed(end)).join(" to ")
 }
 
 /// What a slope is per.
-pub(crate) fn per(effect: &InputEffect) -> &'static str {
+fn per(effect: &InputEffect) -> &'static str {
     match effect.of {
         Some(Counted::Points) => "per 1000 points",
         Some(Counted::Pixels) => "per megapixel",
@@ -113,7 +168,7 @@ pub(crate) fn per(effect: &InputEffect) -> &'static str {
 }
 
 /// From p10 to p90 of the sizes.
-pub(crate) fn span(effect: &InputEffect) -> String {
+fn span(effect: &InputEffect) -> String {
     let ends = [effect.size.p10, effect.size.p90].map(f64::from);
     let (by, what) = match effect.of {
         Some(Counted::Points) => (1e3, "k points"),
@@ -132,7 +187,7 @@ pub(crate) fn span(effect: &InputEffect) -> String {
 }
 
 /// Why nothing is told, and what it takes.
-pub(crate) fn reason(withheld: Withheld, effect: &InputEffect) -> String {
+fn reason(withheld: Withheld, effect: &InputEffect) -> String {
     let needs = withheld.needs.unwrap_or(0);
     match withheld.why {
         WhyWithheld::SizesAlike => "sizes hardly differ".to_owned(),

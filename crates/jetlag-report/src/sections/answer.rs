@@ -4,7 +4,7 @@
 //! reads as all or none unless it is.
 
 use super::power::{in_thousands, mean};
-use super::waterfall::{goes_to, waits};
+use super::stages::{goes_to, waits};
 use crate::analysis::Summary;
 use crate::analysis::summary::{EnergySummary, ExpectationResult, Lack, TenantSummary};
 use crate::number::{TimeUnit, mark, measured, percent, short};
@@ -81,7 +81,8 @@ fn promise(tenant: &TenantSummary) -> String {
     };
     let met = frames.offered.saturating_sub(frames.missed);
     match (met, frames.missed) {
-        (0, _) => format!("meets {what} in none of {}", counted(frames.offered)),
+        (0, missed) => format!("missed all {missed} deadlines ({what})"),
+        (met, missed) if met < missed => format!("missed {missed} of {} deadlines ({what})", frames.offered),
         (met, 0) => format!("meets {what} in all {}", counted(met)),
         (met, _) if frames.offered < MANY => format!("meets {what} in {met} of {}", counted(frames.offered)),
         (_, missed) => format!(
@@ -341,14 +342,14 @@ mod tests {
     fn a_share_reads_as_all_or_none_only_if_it_is() {
         let promise = |offered, missed| super::promise(&of(offered, missed));
         assert_eq!(promise(2_100, 0), "meets 33 ms in all 2100 frames");
-        assert_eq!(promise(2_100, 2_100), "meets 33 ms in none of 2100 frames");
+        assert_eq!(promise(2_100, 2_100), "missed all 2100 deadlines (33 ms)");
+        assert_eq!(promise(750, 749), "missed 749 of 750 deadlines (33 ms)");
         assert_eq!(promise(7, 1), "meets 33 ms in 6 of 7 frames");
         assert!(
             promise(1_000_000, 3).contains("in 99.9997 % of frames"),
             "{}",
             promise(1_000_000, 3)
         );
-        assert!(promise(1_000_000, 999_999).contains("in 0.0001 % of frames"));
         assert!(promise(u64::MAX, 1).contains("(1 of 18446744073709551615 missed)"));
     }
 

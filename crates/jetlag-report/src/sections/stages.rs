@@ -1,122 +1,119 @@
 //! Where the time goes: each part of a frame's response time, and a sentence that sums it up.
 
-use super::{bar, dim, heading, name_of, plain, wrapped};
-use crate::Style;
+use jetlag_figure::section::{Cell, Table, Tone};
+
+use super::{Section, plain_time, tenant};
 use crate::analysis::Summary;
-use crate::analysis::summary::{Part, Stats, Synchronised, TenantSummary};
+use crate::analysis::summary::{Part, Synchronised, TenantSummary};
 use crate::analysis::waterfall::UNATTRIBUTED_NAME;
 use crate::number::{TimeUnit, or_unknown, percent};
 use crate::record::APPLICATION_BACKEND;
-use crate::table::{Align, Grid, Ink};
 
-/// The section; empty where no tenant's time has parts.
-pub(super) fn section(summary: &Summary, style: &Style) -> String {
+/// The section; none where no tenant's time has parts: of one part nothing is to be divided.
+pub(super) fn section(summary: &Summary) -> Option<Section> {
+    let all = summary.tenants.iter().enumerate();
     let told = || {
-        summary
-            .tenants
-            .iter()
-            .filter(|tenant| !tenant.waterfall.parts.is_empty())
+        all.clone()
+            .filter(|(_, tenant)| !tenant.waterfall.parts.is_empty())
     };
-    // Of one part nothing is to be divided.
-    if !told().any(|tenant| tenant.waterfall.parts.len() > 1) {
-        return String::new();
-    }
-    let parts = told().flat_map(|tenant| &tenant.waterfall.parts);
+    let divided = || told().filter(|(_, tenant)| tenant.waterfall.parts.len() > 1);
+    divided().next()?;
+    let parts = told().flat_map(|(_, tenant)| &tenant.waterfall.parts);
     let unit = TimeUnit::for_millis(parts.map(|part| part.mean_ms));
+    let mut table = Table::new("")
+        .words("tenant")
+        .words("part")
+        .numbers(["mean", "share", "p99", "slowest 1 %"])
+        .optional_words("");
+    for (number, of) in told() {
+        rows(&mut table, number, of, unit);
+    }
+    let sentences = divided().map(|(_, tenant)| sentence(tenant, unit));
+    // In sentences too: the last column is left out where the screen is narrow.
+    let sets = told().filter_map(|(_, tenant)| {
+        let sets = tenant.synchronised.as_ref()?;
+        Some(format!("{}: {}", tenant.name, synchronised(sets)))
+    });
     // What has no interval says so.
     let note = format!(
         "{}, of this run; means add up to the mean response time",
         unit.name()
     );
-    let slowest = told().any(|tenant| tenant.waterfall.slowest.is_some());
-    let mut grid = Grid::headed()
-        .column("tenant", Align::Left)
-        .column("part", Align::Left)
-        .column("mean", Align::Right)
-        .column("share", Align::Right)
-        .column("p99", Align::Right);
-    if slowest {
-        grid = grid.column("slowest 1 %", Align::Right);
-    }
-    let mut grid = grid.optional("", Align::Left);
-    let time = |ms: Option<f64>| or_unknown(ms, |ms| unit.show(ms));
-    // A row below the parts, which is none of them.
-    let beside = |what: &str, mean: Option<f64>, p99: Option<f64>, of_slowest: String, note: String| {
-        let mut row = vec![plain(""), dim(what), dim(time(mean)), plain(""), dim(time(p99))];
-        if slowest {
-            row.push(dim(of_slowest));
+    Section::new("stages", "Where the time goes", note)
+        .explained("From release to result, part by part.")
+        .table(table.without_empty_columns())
+        .texts(sentences.chain(sets))
+        .unless_empty()
+}
+
+/// A tenant's parts, their sum, and what is beside them.
+fn rows(table: &mut Table, number: usize, of: &TenantSummary, unit: TimeUnit) {
+    let mut from = 0.0;
+    let slowest = of.waterfall.slowest.as_ref();
+    for part in &of.waterfall.parts {
+        let start = from;
+        from += part.share;
+        if is_zero(unit, part) {
+            continue;
         }
-        row.push(dim(note));
-        row
+        table.row([
+            tenant(number, of),
+            Cell::new(part.part.clone()),
+            plain_time(unit, Some(part.mean_ms)),
+            Cell::new(percent(part.share)),
+            plain_time(unit, part.p99_ms),
+            slowest.map_or_else(Cell::default, |_| plain_time(unit, part.slowest_mean_ms)),
+            Cell::bar(start, part.share),
+        ]);
+    }
+    let dim = |ms: Option<f64>| plain_time(unit, ms).tone(Tone::Dim);
+    let mut beside = |what: &str, mean: Option<f64>, p99: Option<f64>, slowest: Cell, note: String| {
+        table.row([
+            tenant(number, of),
+            Cell::new(what).tone(Tone::Dim),
+            dim(mean),
+            Cell::default(),
+            dim(p99),
+            slowest,
+            Cell::new(note).tone(Tone::Dim),
+        ]);
     };
-    for tenant in told() {
-        let mut name = name_of(tenant, style);
-        for part in tenant.waterfall.parts.iter().filter(|part| !hides(unit, part)) {
-            let mut row = vec![
-                (std::mem::take(&mut name), Ink::Bold),
-                plain(part.part.clone()),
-                plain(unit.show(part.mean_ms)),
-                plain(percent(part.share)),
-                plain(or_unknown(part.p99_ms, |ms| unit.show(ms))),
-            ];
-            if slowest {
-                row.push(plain(or_unknown(part.slowest_mean_ms, |ms| unit.show(ms))));
-            }
-            row.push((
-                bar(part.share, if style.width < 100 { 20 } else { 30 }),
-                Ink::Accent,
-            ));
-            grid.row(row);
-        }
-        let response = &tenant.response_ms;
-        let of_slowest = time(tenant.waterfall.slowest.as_ref().map(|slowest| slowest.mean_ms));
-        let none = String::new;
-        grid.row(beside(
-            "= response",
-            response.mean,
-            response.p99,
-            of_slowest,
-            none(),
-        ));
-        if let Some(age) = &tenant.age_ms {
-            let note = sampled(tenant).unwrap_or_else(|| "since its capture".to_owned());
-            grid.row(beside("age of the result", age.mean, age.p99, none(), note));
-        }
-        if let Some(sets) = &tenant.synchronised {
-            let skew = |figure: fn(&Stats) -> Option<f64>| sets.skew_ms.as_ref().and_then(figure);
-            let (mean, p99) = (skew(|skew| skew.mean), skew(|skew| skew.p99));
-            grid.row(beside("skew of the sensors", mean, p99, none(), none()));
-        }
-        if let Some(submission) = &tenant.submission_ms {
-            let share = tenant.submitting.and_then(|submitting| submitting.share.p50);
-            let note = share.map(|share| format!("overlaps {} of compute (p50)", percent(share)));
-            let note = note.unwrap_or_default();
-            grid.row(beside(
-                "submission",
-                submission.mean,
-                submission.p99,
-                none(),
-                note,
-            ));
-        }
+    let response = &of.response_ms;
+    let of_slowest = slowest.map_or_else(Cell::default, |slowest| dim(Some(slowest.mean_ms)));
+    beside(
+        "= response",
+        response.mean,
+        response.p99,
+        of_slowest,
+        String::new(),
+    );
+    if let Some(age) = &of.age_ms {
+        let note = sampled(of).unwrap_or_else(|| "since its capture".to_owned());
+        beside("age of the result", age.mean, age.p99, Cell::default(), note);
     }
-    let mut text = heading("WHERE THE TIME GOES", &note, style) + &grid.render(style);
-    for tenant in told().filter(|tenant| tenant.waterfall.parts.len() > 1) {
-        for line in wrapped(&sentence(tenant, unit), usize::from(style.width.max(60)) - 2) {
-            text.push_str(&format!("  {line}\n"));
-        }
+    if let Some(sets) = &of.synchronised {
+        let (mean, p99) = sets
+            .skew_ms
+            .as_ref()
+            .map_or((None, None), |skew| (skew.mean, skew.p99));
+        beside("skew of the sensors", mean, p99, Cell::default(), String::new());
     }
-    // A line of its own: the last column is left out where the screen is narrow.
-    for tenant in told() {
-        if let Some(sets) = &tenant.synchronised {
-            text.push_str(&format!("  {}: {}\n", tenant.name, synchronised(sets)));
-        }
+    if let Some(submission) = &of.submission_ms {
+        let share = of.submitting.and_then(|submitting| submitting.share.p50);
+        let note = share.map(|share| format!("overlaps {} of compute (p50)", percent(share)));
+        let note = note.unwrap_or_default();
+        beside(
+            "submission",
+            submission.mean,
+            submission.p99,
+            Cell::default(),
+            note,
+        );
     }
-    text
 }
 
 /// What became of sets of sensors.
-pub(crate) fn synchronised(sets: &Synchronised) -> String {
+fn synchronised(sets: &Synchronised) -> String {
     let all = sets.complete.saturating_add(sets.incomplete);
     format!(
         "{} complete sets/s; {} of {all} ({}) stayed incomplete",
@@ -127,7 +124,7 @@ pub(crate) fn synchronised(sets: &Synchronised) -> String {
 }
 
 /// What a timer made of the frames that came.
-pub(crate) fn sampled(tenant: &TenantSummary) -> Option<String> {
+fn sampled(tenant: &TenantSummary) -> Option<String> {
     let sampled = tenant.sampled?;
     Some(format!(
         "{} repeated, {} skipped",
@@ -136,14 +133,14 @@ pub(crate) fn sampled(tenant: &TenantSummary) -> Option<String> {
 }
 
 /// Whether a part would be a row of zeros.
-pub(crate) fn hides(unit: TimeUnit, part: &Part) -> bool {
+fn is_zero(unit: TimeUnit, part: &Part) -> bool {
     let times = [Some(part.mean_ms), part.p99_ms, part.slowest_mean_ms];
-    let is_zero = |ms: f64| unit.show(ms).chars().all(|c| matches!(c, '0' | '.'));
-    times.into_iter().flatten().all(is_zero)
+    let reads_zero = |ms: f64| unit.show(ms).chars().all(|c| matches!(c, '0' | '.'));
+    times.into_iter().flatten().all(reads_zero)
 }
 
 /// A sentence about the largest part, and about what makes the slowest frames slow.
-pub(crate) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
+fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
     let waterfall = &tenant.waterfall;
     let largest = waterfall
         .parts
@@ -190,7 +187,7 @@ pub(crate) fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
 }
 
 /// What stands behind the part with most of the time, where waits for a processor are in it.
-pub(crate) fn waits(tenant: &TenantSummary) -> &'static str {
+pub(super) fn waits(tenant: &TenantSummary) -> &'static str {
     let waterfall = &tenant.waterfall;
     match waterfall.waits_for_processors && waterfall.largest.as_ref().is_some_and(|part| part != "wait") {
         true => ", with waits for a processor in it, as other programs used them",
@@ -216,7 +213,7 @@ fn submitting(tenant: &TenantSummary, unit: TimeUnit) -> String {
 }
 
 /// Where time goes that is in this part. What nobody measured goes nowhere.
-pub(crate) fn goes_to(tenant: &TenantSummary, part: &str) -> String {
+pub(super) fn goes_to(tenant: &TenantSummary, part: &str) -> String {
     match part {
         UNATTRIBUTED_NAME => format!("is {}", in_words(tenant, part)),
         _ => format!("goes to {}", in_words(tenant, part)),

@@ -1,0 +1,253 @@
+//! Sections on a terminal: a heading in capitals, tables that fit its width, sentences in lines that do.
+
+use super::{Block, Cell, Row, Section, Table, Tone};
+use crate::Style;
+use crate::table::{Align, Grid, Ink, Text};
+
+/// Characters of a bar, where the screen is narrow and where it is not.
+const BARS: [usize; 2] = [20, 30];
+
+/// A heading with its note, which goes on below where it does not fit beside.
+pub fn heading(title: &str, note: &str, style: &Style) -> String {
+    let title = title.to_uppercase();
+    let room = usize::from(style.width.max(60));
+    let beside = room.saturating_sub(title.chars().count() + 2).max(20);
+    let (mut first, mut rest) = (String::new(), String::new());
+    for word in note.split_whitespace() {
+        let is_first = rest.is_empty() && first.chars().count() + 1 + word.chars().count() <= beside;
+        let line = if is_first { &mut first } else { &mut rest };
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    let mut text = format!(
+        "{}  {}\n",
+        Ink::Bold.paint(&title, style),
+        Ink::Dim.paint(&first, style)
+    );
+    for line in wrapped(&rest, room - 2).iter().filter(|line| !line.is_empty()) {
+        text += &format!("  {}\n", Ink::Dim.paint(line, style));
+    }
+    text
+}
+
+/// A section, drawings by `draw`; empty where nothing of it is shown here.
+pub fn section<D>(section: &Section<D>, draw: impl Fn(&D) -> String, style: &Style) -> String {
+    let blocks = section.blocks.iter().map(|block| match block {
+        Block::Table(of) => table(of, style),
+        Block::Text(text) => paragraph(text, Ink::Plain, style),
+        Block::Remark(text) => paragraph(text, Ink::Dim, style),
+        Block::Drawing(drawing) => draw(drawing),
+    });
+    let shown: String = blocks.collect();
+    match shown.is_empty() {
+        true => shown,
+        false => heading(&section.title, &section.note, style) + &shown,
+    }
+}
+
+/// A table, each row with its notes below; empty where all rows are details.
+pub fn table(table: &Table, style: &Style) -> String {
+    let mut grid = table.columns.iter().fold(Grid::headed(), |grid, column| {
+        let align = if column.is_number {
+            Align::Right
+        } else {
+            Align::Left
+        };
+        match column.is_optional {
+            true => grid.optional(column.name.clone(), align),
+            false => grid.column(column.name.clone(), align),
+        }
+    });
+    let mut above: Option<&Row> = None;
+    let shown = || table.rows.iter().filter(|row| !row.is_detail);
+    for row in shown() {
+        let cells = row.cells.iter().enumerate();
+        grid.row(
+            cells
+                .map(|(place, cell)| text_of(cell, repeats(row, above, place), style))
+                .collect(),
+        );
+        if row.cells.iter().any(|cell| !cell.note.is_empty()) {
+            let notes = row
+                .cells
+                .iter()
+                .enumerate()
+                .map(|(place, cell)| match repeats(row, above, place) {
+                    true => (String::new(), Ink::Dim),
+                    false => (cell.note.clone(), Ink::Dim),
+                });
+            grid.row(notes.collect());
+        }
+        above = Some(row);
+    }
+    if shown().next().is_none() {
+        return String::new();
+    }
+    let mut text = String::new();
+    if !table.caption.is_empty() {
+        text += &paragraph(&table.caption, Ink::Dim, style);
+    }
+    text += &grid.render(style);
+    match table.rows.len() - shown().count() {
+        0 => text,
+        more => text + &paragraph(&format!("{more} more on the page (`--html`)"), Ink::Dim, style),
+    }
+}
+
+/// Whether a cell says of whom the row is, and the row above said the same.
+fn repeats(row: &Row, above: Option<&Row>, place: usize) -> bool {
+    let is_same = |place: usize| {
+        let before = above.and_then(|above| above.cells.get(place));
+        let own = row.cells.get(place);
+        own.zip(before)
+            .is_some_and(|(own, before)| own.is_group && own.text == before.text)
+    };
+    (0..=place).all(is_same)
+}
+
+fn text_of(cell: &Cell, repeats: bool, style: &Style) -> Text {
+    let ink = match cell.tone {
+        Tone::Plain => Ink::Plain,
+        Tone::Strong => Ink::Bold,
+        Tone::Dim => Ink::Dim,
+        Tone::Good => Ink::Good,
+        Tone::Warn => Ink::Warn,
+        Tone::Bad => Ink::Bad,
+    };
+    match cell.bar {
+        Some(of) => {
+            let [narrow, wide] = BARS;
+            let full = if style.width < 100 { narrow } else { wide };
+            (bar(of.share, full), Ink::Accent)
+        }
+        None if repeats => (String::new(), ink),
+        None if cell.is_group => (name(&cell.text, style), ink),
+        None if cell.is_code => (ending(&cell.text, if style.width < 100 { 24 } else { 36 }), ink),
+        None => (cell.text.clone(), ink),
+    }
+}
+
+/// A name, shortened if it would push figures off the screen.
+pub fn name(name: &str, style: &Style) -> String {
+    let room = if style.width < 100 { 12 } else { 20 };
+    if name.chars().count() <= room {
+        return name.to_owned();
+    }
+    let mut name: String = name.chars().take(room - 1).collect();
+    name.push('…');
+    name
+}
+
+/// At most `room` characters of a text, keeping its end.
+pub fn ending(text: &str, room: usize) -> String {
+    let length = text.chars().count();
+    if length <= room {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().skip(length - room.saturating_sub(1)).collect();
+    format!("…{kept}")
+}
+
+/// A bar in eighths of a character; a value above zero shows at least a thin line.
+fn bar(share: f64, full: usize) -> String {
+    const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * full as f64 * 8.0).round() as usize;
+    let eighths = if share > 0.0 { eighths.max(1) } else { 0 };
+    format!("{}{}", "█".repeat(eighths / 8), PARTS[eighths % 8])
+}
+
+/// A text in lines that fit, below a heading; lines that go on are further in.
+pub fn paragraph(text: &str, ink: Ink, style: &Style) -> String {
+    let lines = wrapped(text, usize::from(style.width.max(60)) - 4);
+    let lines = lines.iter().enumerate().map(|(number, line)| {
+        let indent = if number == 0 { "  " } else { "    " };
+        format!("{indent}{}\n", ink.paint(line, style))
+    });
+    lines.collect()
+}
+
+/// Wraps a text into lines of at most `room` characters.
+pub fn wrapped(text: &str, room: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let Some(line) = lines.last_mut() else { break };
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= room {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NARROW: Style = Style {
+        colour: false,
+        width: 80,
+    };
+
+    #[test]
+    fn a_bar_is_as_long_as_its_share() {
+        assert_eq!(bar(0.0, 8), "");
+        assert_eq!(bar(0.000_1, 8), "▏");
+        assert_eq!(bar(0.5, 8), "████");
+        assert_eq!(bar(1.0, 2), "██");
+        assert_eq!(bar(f64::NAN, 2), "");
+    }
+
+    #[test]
+    fn names_of_code_keep_their_end() {
+        assert_eq!(ending("/a/b/Conv", 9), "/a/b/Conv");
+        assert_eq!(ending("/ä/b/Conv", 6), "…/Conv");
+    }
+
+    fn of_two() -> Table {
+        let mut table = Table::new("").words("tenant").words("part").number("mean");
+        table.row([Cell::tenant("camera", 0), Cell::new("compute"), Cell::new("3.00")]);
+        table.row([
+            Cell::tenant("camera", 0),
+            Cell::new("wait"),
+            Cell::new("1.00").note("0.9–1.1"),
+        ]);
+        table.row([Cell::tenant("lidar", 1), Cell::new("wait"), Cell::unknown()]);
+        table
+    }
+
+    #[test]
+    fn a_tenant_is_named_once_and_notes_stand_below_their_figures() {
+        let text = table(&of_two(), &NARROW);
+        assert_eq!(
+            text,
+            "  tenant  part        mean\n  camera  compute     3.00\n          wait        1.00\n                   0.9–1.1\n  lidar   wait           –\n"
+        );
+    }
+
+    #[test]
+    fn a_note_that_does_not_fit_beside_its_heading_goes_on_below() {
+        let note = "so many words that they do not fit beside the heading of a section, which is long";
+        let text = heading("Time per layer", note, &NARROW);
+        assert_eq!(
+            text,
+            "TIME PER LAYER  so many words that they do not fit beside the heading of a\n  section, which is long\n"
+        );
+    }
+
+    #[test]
+    fn details_are_counted_and_a_section_of_details_alone_is_absent() {
+        let mut of = of_two();
+        of.detail([Cell::tenant("lidar", 1), Cell::new("compute")]);
+        assert!(table(&of, &NARROW).ends_with("  1 more on the page (`--html`)\n"));
+        let mut details = Table::new("").words("tenant");
+        details.detail([Cell::tenant("lidar", 1)]);
+        let absent = Section::<()>::new("a", "A", "").table(details);
+        assert_eq!(section(&absent, |()| String::new(), &NARROW), "");
+    }
+}

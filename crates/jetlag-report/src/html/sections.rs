@@ -1,0 +1,95 @@
+//! A run's sections as a page shows them: drawings drawn, response times as cards.
+
+use super::view::{self, Block, Column, words};
+use super::{cards, drawings};
+use crate::analysis::Summary;
+use crate::sections::{self, Drawing};
+use jetlag_figure::section::{self, Row, Tone};
+
+/// How warm the warmest cell is, in percent of the colour.
+const WARMEST: f64 = 55.0;
+
+/// All sections of a run; first, what the eye looks for: response times over time.
+pub(super) fn all(summary: &Summary, prefix: &str) -> Vec<view::Section> {
+    let mut all = sections::all(summary);
+    all.sort_by_key(|section| section.id != "time");
+    all.into_iter()
+        .map(|section| shown(section, summary, prefix))
+        .filter(|section| !section.blocks.is_empty())
+        .collect()
+}
+
+fn shown(section: sections::Section, summary: &Summary, prefix: &str) -> view::Section {
+    let blocks = match section.id {
+        "tenants" => vec![cards::cards(summary)],
+        _ => {
+            let blocks = section.blocks.into_iter();
+            blocks.flat_map(|block| of_block(block, summary)).collect()
+        }
+    };
+    view::Section {
+        id: format!("{prefix}-{}", section.id),
+        title: section.title,
+        note: match section.explanation {
+            "" => section.note,
+            explanation => format!("{}. {explanation}", section.note),
+        },
+        blocks,
+    }
+}
+
+fn of_block(block: section::Block<Drawing>, summary: &Summary) -> Vec<Block> {
+    match block {
+        section::Block::Table(of) => vec![Block::Table(table(of))],
+        section::Block::Text(text) | section::Block::Remark(text) => vec![Block::Text(words(&text))],
+        section::Block::Drawing(drawing) => drawings::blocks(drawing, summary),
+    }
+}
+
+fn table(of: section::Table) -> view::Table {
+    let columns = of.columns.into_iter().map(|column| Column {
+        name: column.name.into_owned(),
+        number: column.is_number,
+    });
+    view::Table {
+        caption: of.caption,
+        columns: columns.collect(),
+        rows: of.rows.into_iter().map(row).collect(),
+    }
+}
+
+fn row(row: Row) -> Vec<view::Cell> {
+    // A bar has the colour of the tenant that its row is of.
+    let colour = row.cells.iter().find_map(|cell| cell.tenant);
+    let cells = row.cells.into_iter();
+    cells
+        .map(|cell| of_cell(cell, colour.unwrap_or_default()))
+        .collect()
+}
+
+fn of_cell(cell: section::Cell, colour: usize) -> view::Cell {
+    if let Some(bar) = cell.bar {
+        return view::Cell::bar(bar.from, bar.share, colour);
+    }
+    let tone = match cell.tone {
+        Tone::Plain => "",
+        Tone::Strong => "strong",
+        Tone::Dim => "dim",
+        Tone::Good => "good strong",
+        Tone::Warn => "warn strong",
+        Tone::Bad => "bad strong",
+    };
+    let (class, style) = match (cell.tenant, cell.warmth, cell.is_code) {
+        (Some(number), ..) => (format!("name t{}", number % 8), String::new()),
+        (None, Some(warmth), _) => ("heat".to_owned(), format!("--share:{:.0}%", warmth * WARMEST)),
+        (None, None, true) => (format!("code {tone}"), String::new()),
+        (None, None, false) => (tone.to_owned(), String::new()),
+    };
+    view::Cell {
+        text: cell.text,
+        note: cell.note,
+        class,
+        style,
+        bar: false,
+    }
+}
