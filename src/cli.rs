@@ -271,6 +271,8 @@ pub enum ResultFormat {
     Json,
     /// Annotations for GitHub Actions: errors, warnings, and a notice for each tenant.
     Github,
+    /// The tables in GitHub's Markdown, for a pull request or a wiki.
+    Markdown,
 }
 
 impl From<Format> for ResultFormat {

@@ -79,6 +79,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
     match args.format {
         ResultFormat::Text => crate::report::compare::write(&comparison, &mut out, &report::style())?,
         ResultFormat::Github => crate::report::github::write_comparison(&comparison, &mut out)?,
+        ResultFormat::Markdown => crate::report::compare::write_markdown(&comparison, &mut out)?,
         ResultFormat::Json => {
             serde_json::to_writer_pretty(&mut out, &comparison)?;
             out.push(b'\n');

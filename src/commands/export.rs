@@ -45,7 +45,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Outcome> {
             )
             .into()),
             ExportFormat::Json => summary(run, args, crate::report::json::write),
-            ExportFormat::Markdown => summary(run, args, formats::markdown::write),
+            ExportFormat::Markdown => summary(run, args, crate::report::markdown::write),
             ExportFormat::Csv => csv(run, args),
             ExportFormat::Parquet => parquet(run, args),
             ExportFormat::Perfetto => perfetto(run, args),

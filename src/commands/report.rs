@@ -79,6 +79,11 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
                 report::github::write(summary, &mut out)?;
             }
         }
+        (ResultFormat::Markdown, summaries) => {
+            for summary in summaries {
+                report::markdown::write(summary, &mut out)?;
+            }
+        }
         (ResultFormat::Text, summaries) if args.layers => {
             report::text::layers::write(summaries, &mut out, &style())?
         }
@@ -100,13 +105,13 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     Ok(worst(summaries.iter()))
 }
 
-/// The format where there are no annotations.
+/// The format where there are neither annotations nor Markdown.
 pub(super) fn plain_format(format: ResultFormat) -> anyhow::Result<Format> {
     match format {
         ResultFormat::Text => Ok(Format::Text),
         ResultFormat::Json => Ok(Format::Json),
-        ResultFormat::Github => Err(WrongUse(
-            "--format github annotates the results of runs; leave out the other options, or use --format text or json"
+        ResultFormat::Github | ResultFormat::Markdown => Err(WrongUse(
+            "--format github and markdown show the results of runs; leave out the other options, or use --format text or json"
                 .to_owned(),
         )
         .into()),

@@ -1,52 +1,64 @@
-//! The text of a comparison: first the conclusions, then the figures, then what else differs.
+//! A comparison in sections: first the conclusions, then the figures, then what else differs. Formats show them.
 
 mod rows;
 
+use std::convert::Infallible;
 use std::io::{self, Write};
+
+use jetlag_figure::section::{Cell, Section as OfReport, Table, Tone, markdown, terminal};
 
 use super::Style;
 use super::digits::{Digits, beside, percent_range};
-use super::table::{Align, Grid, Ink, Text};
+use super::table::Ink;
 use super::text::amount as amount_of;
 use crate::analysis::compare::{Candidate, Comparison, FigureComparison, LimitResult, SideSummary, Verdict};
 
+/// A section of a comparison, in which nothing is drawn.
+pub(crate) type Section = OfReport<Infallible>;
+
 /// Writes the comparison as tables for a terminal.
 pub fn write(comparison: &Comparison, out: &mut dyn Write, style: &Style) -> io::Result<()> {
-    let mut sections = vec![sides(comparison, style)];
+    let sides: String = sides(comparison).map(|side| side_in_words(side, style)).collect();
+    let sections = sections(comparison);
+    let shown = sections
+        .iter()
+        .map(|section| terminal::section(section, |nothing| match *nothing {}, style));
+    let shown: Vec<String> = std::iter::once(sides).chain(shown).collect();
+    out.write_all(shown.join("\n").as_bytes())
+}
+
+/// Writes it in GitHub's Markdown.
+pub fn write_markdown(comparison: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    for side in sides(comparison) {
+        let files = side.files.iter().map(|file| markdown::escaped(file));
+        let files: Vec<String> = files.collect();
+        writeln!(out, "- {}: {}", markdown::escaped(&side.label), files.join(", "))?;
+    }
+    for section in sections(comparison) {
+        write!(out, "\n{}", markdown::section(&section))?;
+    }
+    Ok(())
+}
+
+fn sides(comparison: &Comparison) -> impl Iterator<Item = &SideSummary> {
+    let others = comparison.candidates.iter().map(|candidate| &candidate.side);
+    std::iter::once(&comparison.baseline).chain(others)
+}
+
+/// All sections, in the order in which they are read.
+pub(crate) fn sections(comparison: &Comparison) -> Vec<Section> {
+    let mut sections = Vec::new();
     if let Some(all) = &comparison.rows {
-        sections.extend(rows::write(all, style));
-        sections.extend(
-            comparison
-                .candidates
-                .iter()
-                .map(|candidate| notes(candidate, style)),
-        );
+        sections.extend(rows::sections(all));
     }
-    for candidate in comparison.candidates.iter().filter(|_| comparison.rows.is_none()) {
-        sections.push(findings(candidate, style));
-        sections.push(figures(candidate, style));
-        sections.push(notes(candidate, style));
+    for candidate in &comparison.candidates {
+        if comparison.rows.is_none() {
+            sections.push(result(candidate));
+        }
+        sections.extend(notes(candidate));
     }
-    sections.push(limits(&comparison.limits, style));
-    sections.retain(|section| !section.is_empty());
-    out.write_all(sections.join("\n").as_bytes())
-}
-
-fn heading(title: &str, note: &str, style: &Style) -> String {
-    format!(
-        "{}  {}\n",
-        Ink::Bold.paint(title, style),
-        Ink::Dim.paint(note, style)
-    )
-}
-
-fn sides(comparison: &Comparison, style: &Style) -> String {
-    let mut text = String::new();
-    let all = std::iter::once(&comparison.baseline).chain(comparison.candidates.iter().map(|c| &c.side));
-    for side in all {
-        text.push_str(&side_in_words(side, style));
-    }
-    text
+    sections.extend(limits(&comparison.limits));
+    sections
 }
 
 /// Files are never wrapped, so that they can be copied whole.
@@ -69,45 +81,56 @@ fn side_in_words(side: &SideSummary, style: &Style) -> String {
     }
 }
 
-fn findings(candidate: &Candidate, style: &Style) -> String {
+/// What differs, in sentences, and the figures behind it.
+fn result(candidate: &Candidate) -> Section {
     let label = &candidate.side.label;
-    let mut grid = Grid::headless()
-        .column("", Align::Left)
-        .column("", Align::Left)
-        .column("", Align::Left);
-    for tenant in &candidate.tenants {
-        let name = || (tenant.name.clone(), Ink::Bold);
+    let title = match (candidate.differs(), candidate.is_judged()) {
+        (true, _) => format!("{label} differs from A"),
+        (false, true) => format!("No difference found between A and {label}"),
+        (false, false) => format!("No comparison possible between A and {label}"),
+    };
+    let mut said = Table::new("").words("").words("tenant").words("result");
+    let mut figures = Table::new("")
+        .words("tenant")
+        .words("figure")
+        .number("A")
+        .number(label.clone())
+        .number("change");
+    for (number, tenant) in candidate.tenants.iter().enumerate() {
+        let name = || Cell::tenant(&tenant.name, number);
         if let Some(reason) = &tenant.not_compared {
-            let text = format!("not compared: {reason}");
-            grid.row(vec![("?".to_owned(), Ink::Warn), name(), (text, Ink::Plain)]);
+            let text = Cell::new(format!("not compared: {reason}"));
+            said.row([Cell::new("?").tone(Tone::Warn), name(), text]);
         }
         for figure in &tenant.figures {
-            grid.row(vec![
-                mark(figure.verdict),
+            let is_share = figure.figure == "miss_rate";
+            said.row([mark(figure.verdict), name(), Cell::new(sentence(figure, label))]);
+            let value = |value: Option<f64>| Cell::of(value, |value| shown_figure(value, figure));
+            let change = Cell::of(figure.change, |change| signed(change, figure.interval, is_share));
+            let interval = figure.interval.map(|interval| interval_of(interval, is_share));
+            figures.row([
                 name(),
-                (sentence(figure, label), Ink::Plain),
+                Cell::new(figure.figure),
+                value(figure.baseline),
+                value(figure.candidate),
+                change.note(interval.unwrap_or_default()),
             ]);
         }
     }
-    let title = if candidate.differs() {
-        format!("{label} DIFFERS FROM A")
-    } else if candidate.is_judged() {
-        format!("NO DIFFERENCE FOUND BETWEEN A AND {label}")
-    } else {
-        format!("NO COMPARISON POSSIBLE BETWEEN A AND {label}")
-    };
-    heading(&title, "joint 95 % confidence", style) + &grid.render(style)
+    Section::new("comparison", title, "joint 95 % confidence")
+        .table(said)
+        .table(figures)
 }
 
 /// The sign at the head of a line.
-fn mark(verdict: Verdict) -> Text {
-    let (mark, ink) = match verdict {
-        Verdict::Higher => ("▲", Ink::Bad),
-        Verdict::Lower => ("▼", Ink::Good),
-        Verdict::Same => ("=", Ink::Plain),
-        Verdict::Unknown => ("?", Ink::Warn),
+fn mark(verdict: Verdict) -> Cell {
+    let (mark, tone) = match verdict {
+        Verdict::Higher => ("▲", Tone::Bad),
+        Verdict::Lower => ("▼", Tone::Good),
+        Verdict::Same => ("=", Tone::Plain),
+        Verdict::Unknown => ("?", Tone::Warn),
     };
-    (mark.to_owned(), ink)
+    Cell::new(mark).tone(tone)
 }
 
 /// The result for one figure, in a sentence.
@@ -184,108 +207,53 @@ fn interval_of(interval: [f64; 2], share: bool) -> String {
     format!("{} {}", percent_range(interval), unit_of(share))
 }
 
-fn figures(candidate: &Candidate, style: &Style) -> String {
-    let label = &candidate.side.label;
-    let mut grid = Grid::headless()
-        .column("", Align::Left)
-        .column("", Align::Left)
-        .column("", Align::Right)
-        .column("", Align::Right)
-        .column("", Align::Right)
-        .column("", Align::Left);
-    let dim = |text: &str| (text.to_owned(), Ink::Dim);
-    let head = ["tenant", "figure", "A", label, "change", "interval"];
-    grid.row(head.iter().map(|name| dim(name)).collect());
-    let mut any = false;
-    for tenant in &candidate.tenants {
-        let mut name = tenant.name.clone();
-        for figure in &tenant.figures {
-            any = true;
-            let share = figure.figure == "miss_rate";
-            let value = |value: Option<f64>| match value {
-                None => dim("–"),
-                Some(_) => (shown_figure(value, figure), Ink::Plain),
-            };
-            let change = figure.change.map_or(dim("–"), |change| {
-                (signed(change, figure.interval, share), Ink::Plain)
-            });
-            let interval = figure
-                .interval
-                .map_or(String::new(), |interval| interval_of(interval, share));
-            grid.row(vec![
-                (std::mem::take(&mut name), Ink::Bold),
-                (figure.figure.to_owned(), Ink::Plain),
-                value(figure.baseline),
-                value(figure.candidate),
-                change,
-                (interval, Ink::Dim),
-            ]);
-        }
-    }
-    if any { grid.render(style) } else { String::new() }
-}
-
 /// A figure with its unit.
-pub(super) fn shown_figure(value: Option<f64>, figure: &FigureComparison) -> String {
-    match (value, figure.unit) {
-        (None, _) => "–".to_owned(),
-        (Some(value), "ratio") => format!("{} %", Digits::of_percent(value * 100.0).show(value * 100.0)),
-        (Some(value), unit) => format!("{value:.3} {}", if unit == "mj" { "mJ" } else { unit }),
+fn shown_figure(value: f64, figure: &FigureComparison) -> String {
+    match figure.unit {
+        "ratio" => format!("{} %", Digits::of_percent(value * 100.0).show(value * 100.0)),
+        "mj" => format!("{value:.3} mJ"),
+        unit => format!("{value:.3} {unit}"),
     }
 }
 
-fn notes(candidate: &Candidate, style: &Style) -> String {
-    if candidate.notes.is_empty() {
-        return String::new();
-    }
-    let mut grid = Grid::headless().column("", Align::Left);
-    for note in &candidate.notes {
-        grid.row(vec![(note.clone(), Ink::Plain)]);
-    }
-    let title = format!("OTHER DIFFERENCES BETWEEN A AND {}", candidate.side.label);
-    heading(&title, "and limits of this comparison", style) + &grid.render(style)
+fn notes(candidate: &Candidate) -> Option<Section> {
+    let title = format!("Other differences between A and {}", candidate.side.label);
+    Section::new("differences", title, "and limits of this comparison")
+        .texts(candidate.notes.iter().cloned())
+        .unless_empty()
 }
 
-fn limits(limits: &[LimitResult], style: &Style) -> String {
-    if limits.is_empty() {
-        return String::new();
-    }
-    let mut grid = Grid::headless()
-        .column("", Align::Left)
-        .column("", Align::Left)
-        .column("", Align::Left)
-        .column("", Align::Left);
+fn limits(limits: &[LimitResult]) -> Option<Section> {
+    let mut table = Table::new("").words("").words("limit").words("").words("");
     for limit in limits {
         let found = limit
             .value
             .zip(limit.unit)
             .map(|(value, unit)| amount_of(value, unit));
-        let (mark, ink, says) = match limit.passed {
-            Some(true) if found.is_some() => ("✗", Ink::Bad, "fails: it applies".to_owned()),
+        let (mark, tone, says) = match limit.passed {
+            Some(true) if found.is_some() => ("✗", Tone::Bad, "fails: it applies".to_owned()),
             Some(true) => (
                 "✗",
-                Ink::Bad,
+                Tone::Bad,
                 "fails: the whole interval is beyond the limit".to_owned(),
             ),
-            Some(false) => ("✓", Ink::Good, "passes".to_owned()),
+            Some(false) => ("✓", Tone::Good, "passes".to_owned()),
             None => {
                 let reason = limit.reason.as_deref().unwrap_or("no interval");
-                ("?", Ink::Warn, format!("fails: unknown ({reason})"))
+                ("?", Tone::Warn, format!("fails: unknown ({reason})"))
             }
         };
-        let share = limit.text.contains("miss_rate");
+        let is_share = limit.text.contains("miss_rate");
         // The interval of a change; of a comparison, the figure itself.
-        let interval = found.unwrap_or_else(|| {
-            limit
-                .ci95
-                .map_or(String::new(), |interval| interval_of(interval, share))
-        });
-        grid.row(vec![
-            (mark.to_owned(), ink),
-            (format!("{} in {}", limit.text, limit.side), Ink::Plain),
-            (interval, Ink::Dim),
-            (says, Ink::Plain),
+        let interval = limit.ci95.map(|interval| interval_of(interval, is_share));
+        table.row([
+            Cell::new(mark).tone(tone),
+            Cell::new(format!("{} in {}", limit.text, limit.side)),
+            Cell::new(found.or(interval).unwrap_or_default()).tone(Tone::Dim),
+            Cell::new(says),
         ]);
     }
-    heading("LIMITS", "each with its own 95 % interval", style) + &grid.render(style)
+    Section::new("limits", "Limits", "each with its own 95 % interval")
+        .table(table)
+        .unless_empty()
 }

@@ -15,6 +15,7 @@ pub mod json;
 pub mod junit;
 pub mod log;
 pub mod manifest;
+pub mod markdown;
 mod sections;
 pub mod text;
 pub mod trtexec;

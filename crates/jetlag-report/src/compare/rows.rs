@@ -1,11 +1,10 @@
-//! The text of a comparison row by row: for each tenant what differs, what does not, and what could not be matched.
+//! A comparison row by row: for each tenant what differs, what does not, and what could not be matched.
 
-use super::{heading, interval_of, mark, signed};
-use crate::Style;
-use crate::analysis::compare::{By, CandidateRows, OfNoLayer, Rows, TenantRows};
-use crate::number::{or_unknown, percent};
-use crate::table::{Align, Grid, Ink};
-use crate::text::critical::lines;
+use jetlag_figure::section::{Cell, Table, Tone};
+
+use super::{Section, interval_of, mark, signed};
+use crate::analysis::compare::{By, CandidateRows, OfNoLayer, RowComparison, Rows, TenantRows};
+use crate::number::percent;
 use crate::text::kernels::names::shortened;
 
 /// Rows and unmatched ones shown of a tenant; JSON has all. Rows that differ are always shown.
@@ -13,49 +12,42 @@ const SHOWN: usize = 20;
 const UNMATCHED: usize = 5;
 /// Rows that are named beside the reason why they are unknown.
 const NAMED: usize = 3;
+/// Characters of a kernel's name; a narrow terminal shows fewer.
+const LONGEST: usize = 80;
 
 /// All candidates' rows.
-pub(super) fn write(rows: &Rows, style: &Style) -> Vec<String> {
+pub(super) fn sections(rows: &Rows) -> Vec<Section> {
     let mut sections = Vec::new();
     for candidate in &rows.candidates {
-        sections.push(head(rows, candidate, style));
-        for tenant in &candidate.tenants {
-            sections.push(of_tenant(rows.by, tenant, &candidate.side, style));
-        }
+        sections.push(head(rows, candidate));
+        let tenants = candidate.tenants.iter();
+        sections.extend(tenants.map(|tenant| of_tenant(rows.by, tenant, &candidate.side)));
     }
     sections
 }
 
-fn what(by: By) -> &'static str {
-    match by {
-        By::Stages => "STAGES",
-        By::Layers => "LAYERS",
-        By::Kernels => "KERNELS",
-    }
-}
-
-fn head(rows: &Rows, candidate: &CandidateRows, style: &Style) -> String {
-    let (what, label) = (what(rows.by), &candidate.side);
-    let title = if candidate.differs() {
-        format!("{what} OF {label} DIFFER FROM A")
-    } else if candidate.is_judged() {
-        format!("NO DIFFERENCE FOUND BETWEEN {what} OF A AND {label}")
-    } else {
-        format!("NO COMPARISON POSSIBLE BETWEEN {what} OF A AND {label}")
+fn head(rows: &Rows, candidate: &CandidateRows) -> Section {
+    let what = match rows.by {
+        By::Stages => "stages",
+        By::Layers => "layers",
+        By::Kernels => "kernels",
     };
-    let note = match rows.judged {
-        0 => String::new(),
+    let label = &candidate.side;
+    let title = match (candidate.differs(), candidate.is_judged()) {
+        (true, _) => format!("{what} of {label} differ from A"),
+        (false, true) => format!("No difference found between {what} of A and {label}"),
+        (false, false) => format!("No comparison possible between {what} of A and {label}"),
+    };
+    let judged = match rows.judged {
+        0 => "no row could be judged".to_owned(),
         1 => "95 % confidence".to_owned(),
         judged => format!("joint 95 % confidence over {judged} rows"),
     };
-    let mut text = heading(&title, &note, style);
-    if let Some(needs) = &candidate.needs {
-        text += &format!("  {needs}\n");
-    }
-    text
+    let needs = candidate.needs.as_ref().map(ToString::to_string);
+    Section::new("comparison", title, "").texts(std::iter::once(judged).chain(needs))
 }
 
-fn of_tenant(by: By, tenant: &TenantRows, label: &str, style: &Style) -> String {
+fn of_tenant(by: By, tenant: &TenantRows, label: &str) -> Section {
     let source = match by {
         By::Stages => "measured",
         _ => "traced",
@@ -67,80 +59,56 @@ fn of_tenant(by: By, tenant: &TenantRows, label: &str, style: &Style) -> String 
         percent(tenant.covered[0]),
         percent(tenant.covered[1])
     );
-    let mut text = heading(&tenant.tenant, &note, style);
-    let layered = tenant.rows.iter().any(|row| row.layer.is_some());
-    let named = tenant.rows.iter().any(|row| row.name.is_some());
-    let room = usize::from(style.width.clamp(80, 140)) - 60;
-    let mut grid = Grid::headed().column("", Align::Left);
-    if layered {
-        grid = grid.column("layer", Align::Left);
+    let mut table = Table::new("")
+        .words("")
+        .words("layer")
+        .words(if by == By::Stages { "stage" } else { "kernel" })
+        .numbers(["A", "other", "change", "share"]);
+    let shown = |(nth, row): &(usize, &RowComparison)| *nth < SHOWN || row.verdict.is_difference();
+    for (_, row) in tenant.rows.iter().enumerate().filter(shown) {
+        table.row(cells(row));
     }
-    if named {
-        grid = grid.column(if by == By::Stages { "stage" } else { "kernel" }, Align::Left);
-    }
-    let mut grid = grid
-        .column("A", Align::Right)
-        .column("other", Align::Right)
-        .column("change", Align::Right)
-        .column("joint interval", Align::Left)
-        .column("share", Align::Right);
-    let mut left = 0;
-    for (nth, row) in tenant.rows.iter().enumerate() {
-        let differs = row.verdict.is_difference();
-        if nth >= SHOWN && !differs {
-            left += 1;
-            continue;
-        }
-        let (mark, ink) = mark(row.verdict);
-        let room = if layered && named { room / 2 } else { room };
-        let mut cells = vec![(mark, ink)];
-        let plain = |text: String| (text, Ink::Plain);
-        if layered {
-            cells.push(plain(
-                row.layer
-                    .as_deref()
-                    .map_or("–".to_owned(), |layer| shortened(layer, room)),
-            ));
-        }
-        if named {
-            cells.push(plain(
-                row.name
-                    .as_deref()
-                    .map_or(String::new(), |name| shortened(name, room)),
-            ));
-        }
-        let ms = |ms: Option<f64>| (or_unknown(ms, |ms| format!("{ms:.4}")), Ink::Plain);
-        cells.extend([
-            ms(row.baseline),
-            ms(row.candidate),
-            (
-                or_unknown(row.change, |change| signed(change, row.interval, false)),
-                if differs { ink } else { Ink::Plain },
-            ),
-            (
-                row.interval
-                    .map_or(String::new(), |interval| interval_of(interval, false)),
-                Ink::Dim,
-            ),
-            (percent(row.shares[0]), Ink::Dim),
-        ]);
-        grid.row(cells);
-    }
-    text += &grid.render(style);
-    if left > 0 {
-        text += &format!(
-            "  {}\n",
-            Ink::Dim.paint(
-                &format!("{left} more rows without a difference; JSON has all"),
-                style
-            )
-        );
-    }
+    let left = tenant.rows.len() - table.rows.len();
+    let rest = tenant.unmatched.len().saturating_sub(UNMATCHED);
     let besides = tenant.no_layer.iter().map(|work| of_no_layer(work, label));
-    for said in reasons(tenant).into_iter().chain(besides) {
-        text += &lines(&said, style);
-    }
-    text + &unmatched(tenant, style)
+    let alone = tenant.unmatched.iter().take(UNMATCHED).map(|alone| {
+        let called = called(alone.layer.as_deref(), alone.name.as_deref());
+        format!(
+            "only {} has {called}, {:.4} ms a frame, {}",
+            alone.side,
+            alone.ms,
+            percent(alone.share)
+        )
+    });
+    Section::new("comparison", tenant.tenant.clone(), note)
+        .table(table.without_empty_columns())
+        .remarks((left > 0).then(|| format!("{left} more rows without a difference; JSON has all")))
+        .texts(reasons(tenant).into_iter().chain(besides).chain(alone))
+        .remarks((rest > 0).then(|| format!("{rest} more that only one has; JSON has all")))
+}
+
+fn cells(row: &RowComparison) -> [Cell; 7] {
+    let mark = mark(row.verdict);
+    let name = |name: Option<&str>| {
+        name.map_or_else(Cell::default, |name| Cell::new(shortened(name, LONGEST)).code())
+    };
+    let ms = |ms: Option<f64>| Cell::of(ms, |ms| format!("{ms:.4}"));
+    let tone = match row.verdict.is_difference() {
+        true => mark.tone,
+        false => Tone::Plain,
+    };
+    let interval = row.interval.map(|interval| interval_of(interval, false));
+    [
+        mark,
+        name(row.layer.as_deref()),
+        name(row.name.as_deref()),
+        ms(row.baseline),
+        ms(row.candidate),
+        Cell::of(row.change, |change| signed(change, row.interval, false))
+            .note(interval.unwrap_or_default())
+            .tone(tone),
+        Cell::new(percent(row.shares[0])).tone(Tone::Dim),
+    ]
 }
 
 /// What a row is of, in words.
@@ -193,30 +161,12 @@ fn of_no_layer(work: &OfNoLayer, label: &str) -> String {
     )
 }
 
-fn unmatched(tenant: &TenantRows, style: &Style) -> String {
-    let mut text = String::new();
-    for alone in tenant.unmatched.iter().take(UNMATCHED) {
-        let called = called(alone.layer.as_deref(), alone.name.as_deref());
-        text += &format!(
-            "  only {} has {called}, {:.4} ms a frame, {}\n",
-            alone.side,
-            alone.ms,
-            percent(alone.share)
-        );
-    }
-    let rest = tenant.unmatched.len().saturating_sub(UNMATCHED);
-    if rest > 0 {
-        text += &format!(
-            "  {}\n",
-            Ink::Dim.paint(&format!("{rest} more that only one has; JSON has all"), style)
-        );
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
+    use jetlag_figure::section::terminal;
+
     use super::*;
+    use crate::Style;
     use crate::analysis::compare::{RowComparison, Verdict};
 
     fn row(layer: &str, reason: Option<&str>) -> RowComparison {
@@ -260,7 +210,12 @@ mod tests {
             reasons(&tenant),
             ["? of conv1: it needs more", "? of a; b; c and 1 more: no ratio"]
         );
-        let text = of_tenant(By::Layers, &tenant, "C", &Style::default());
+        let style = Style::default();
+        let text = terminal::section(
+            &of_tenant(By::Layers, &tenant, "C"),
+            |nothing| match *nothing {},
+            &style,
+        );
         let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             flowing.contains(
@@ -269,7 +224,7 @@ mod tests {
             "{text}"
         );
         assert!(!flowing.contains("only A"), "{text}");
-        let width = usize::from(Style::default().width);
+        let width = usize::from(style.width);
         assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
     }
 }

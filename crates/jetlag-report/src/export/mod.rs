@@ -6,7 +6,6 @@
 pub mod csv;
 pub mod cvcuda;
 pub mod energy;
-pub mod markdown;
 pub mod measured;
 #[cfg(feature = "parquet")]
 pub mod parquet;

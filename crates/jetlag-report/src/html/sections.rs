@@ -1,10 +1,13 @@
 //! A run's sections as a page shows them: drawings drawn, response times as cards.
 
+use std::convert::Infallible;
+
+use jetlag_figure::section::{self, Row, Section as OfReport, Tone};
+
 use super::view::{self, Block, Column, words};
 use super::{cards, drawings};
 use crate::analysis::Summary;
-use crate::sections::{self, Drawing};
-use jetlag_figure::section::{self, Row, Tone};
+use crate::sections;
 
 /// How warm the warmest cell is, in percent of the colour.
 const WARMEST: f64 = 55.0;
@@ -24,7 +27,9 @@ fn shown(section: sections::Section, summary: &Summary, prefix: &str) -> view::S
         "tenants" => vec![cards::cards(summary)],
         _ => {
             let blocks = section.blocks.into_iter();
-            blocks.flat_map(|block| of_block(block, summary)).collect()
+            blocks
+                .flat_map(|block| of_block(block, |drawing| drawings::blocks(drawing, summary)))
+                .collect()
         }
     };
     view::Section {
@@ -38,12 +43,25 @@ fn shown(section: sections::Section, summary: &Summary, prefix: &str) -> view::S
     }
 }
 
-fn of_block(block: section::Block<Drawing>, summary: &Summary) -> Vec<Block> {
+fn of_block<D>(block: section::Block<D>, draw: impl Fn(D) -> Vec<Block>) -> Vec<Block> {
     match block {
         section::Block::Table(of) => vec![Block::Table(table(of))],
         section::Block::Text(text) | section::Block::Remark(text) => vec![Block::Text(words(&text))],
-        section::Block::Drawing(drawing) => drawings::blocks(drawing, summary),
+        section::Block::Drawing(drawing) => draw(drawing),
     }
+}
+
+/// The blocks of a section within another one: its title is the caption of its first table.
+pub(super) fn blocks(section: OfReport<Infallible>) -> Vec<Block> {
+    let blocks = section.blocks.into_iter();
+    let mut shown: Vec<Block> = blocks
+        .flat_map(|block| of_block(block, |nothing| match nothing {}))
+        .collect();
+    match shown.first_mut() {
+        Some(Block::Table(table)) => table.caption = section.title.into_owned(),
+        _ => shown.insert(0, Block::Text(words(&section.title))),
+    }
+    shown
 }
 
 fn table(of: section::Table) -> view::Table {
