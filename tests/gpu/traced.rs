@@ -458,7 +458,7 @@ fn the_record_of_a_real_gpu_tells_its_kernels() {
     let text = String::from_utf8(output.stdout).unwrap();
     for part in [
         "NVIDIA H100 80GB HBM3",
-        "TIME PER KERNEL  camera",
+        "TIME PER KERNEL",
         "jetlag_load_dram",
         "host to device",
     ] {

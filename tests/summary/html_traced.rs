@@ -61,14 +61,14 @@ fn the_page_has_kernels_by_layer_what_ran_meanwhile_and_frames() {
     // A number is not parted from its unit.
     let page = written(manifest.clone(), drawn(&manifest, &events)).replace('\u{a0}', " ");
     assert_self_contained(&page);
-    let places: Vec<usize> = ["Kernels", "Contention", "Traced frames"]
+    let places: Vec<usize> = ["Time per kernel", "Waits", "Traced frames"]
         .iter()
         .map(|title| page.find(&format!("<h2>{title}</h2>")).expect("a section"))
         .collect();
     assert!(places.is_sorted());
     for said in [
         "cutlass_80_tensorop",
-        "What tracing changed, beside camera + lidar",
+        "what tracing changed, beside camera + lidar",
         "<h3>trace-incomplete</h3>",
         "backbone",
         "head, &#34;two&#34;",
@@ -92,7 +92,14 @@ fn a_run_without_a_trace_has_the_page_that_it_had() {
     without.plots.traced.clear();
     let (with, without) = (written(manifest.clone(), with), written(manifest, without));
     let mut cut = with.clone();
-    for id in ["run1-kernels", "run1-contention", "run1-frames"] {
+    for id in [
+        "run1-traced",
+        "run1-kernels",
+        "run1-gpu-frames",
+        "run1-contention",
+        "run1-slow-frames",
+        "run1-frames",
+    ] {
         let start = cut.find(&format!("\n<section id=\"{id}\"")).expect("a section");
         let end = start + cut[start..].find("\n</section>").expect("its end") + "\n</section>".len();
         cut.replace_range(start..end, "");

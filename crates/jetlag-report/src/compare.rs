@@ -9,8 +9,8 @@ use jetlag_figure::section::{Cell, Section as OfReport, Table, Tone, markdown, t
 
 use super::Style;
 use super::digits::{Digits, beside, percent_range};
+use super::sections::amount as amount_of;
 use super::table::Ink;
-use super::text::amount as amount_of;
 use crate::analysis::compare::{Candidate, Comparison, FigureComparison, LimitResult, SideSummary, Verdict};
 
 /// A section of a comparison, in which nothing is drawn.
@@ -89,7 +89,7 @@ fn result(candidate: &Candidate) -> Section {
         (false, true) => format!("No difference found between A and {label}"),
         (false, false) => format!("No comparison possible between A and {label}"),
     };
-    let mut said = Table::new("").words("").words("tenant").words("result");
+    let mut said = Table::new("").words("").words("").words("");
     let mut figures = Table::new("")
         .words("tenant")
         .words("figure")
@@ -224,7 +224,7 @@ fn notes(candidate: &Candidate) -> Option<Section> {
 }
 
 fn limits(limits: &[LimitResult]) -> Option<Section> {
-    let mut table = Table::new("").words("").words("limit").words("").words("");
+    let mut table = Table::new("").words("").words("").words("").words("");
     for limit in limits {
         let found = limit
             .value

@@ -13,8 +13,7 @@ use crate::analysis::summary::{EnergySummary, ExpectationResult, PowerBudget, Te
 use crate::compare::sentence;
 use crate::number::{measured, or_unknown, percent, short};
 use crate::record::Finding;
-use crate::sections::value_of;
-use crate::text::amount;
+use crate::sections::{amount, value_of};
 
 /// How GitHub shows an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

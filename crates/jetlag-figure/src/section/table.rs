@@ -78,7 +78,7 @@ pub struct Cell {
     pub tenant: Option<usize>,
     /// A bar in place of a text.
     pub bar: Option<Bar>,
-    /// Whether it is a name in a program: its end tells it from others where it is cut.
+    /// Whether it is a name in a program: it keeps both ends where it is cut.
     pub is_code: bool,
     /// How large its value is, from 0 to 1, where a page colours cells by that.
     pub warmth: Option<f64>,

@@ -49,7 +49,13 @@ pub fn section<D>(section: &Section<D>, draw: impl Fn(&D) -> String, style: &Sty
 
 /// A table, each row with its notes below; empty where all rows are details.
 pub fn table(table: &Table, style: &Style) -> String {
-    let mut grid = table.columns.iter().fold(Grid::headed(), |grid, column| {
+    let is_headless = table.columns.iter().all(|column| column.name.is_empty());
+    let grid = if is_headless {
+        Grid::headless()
+    } else {
+        Grid::headed()
+    };
+    let mut grid = table.columns.iter().fold(grid, |grid, column| {
         let align = if column.is_number {
             Align::Right
         } else {
@@ -124,7 +130,10 @@ fn text_of(cell: &Cell, repeats: bool, style: &Style) -> Text {
         }
         None if repeats => (String::new(), ink),
         None if cell.is_group => (name(&cell.text, style), ink),
-        None if cell.is_code => (ending(&cell.text, if style.width < 100 { 24 } else { 36 }), ink),
+        None if cell.is_code => (
+            both_ends(&cell.text, if style.width < 100 { 24 } else { 36 }),
+            ink,
+        ),
         None => (cell.text.clone(), ink),
     }
 }
@@ -140,14 +149,17 @@ pub fn name(name: &str, style: &Style) -> String {
     name
 }
 
-/// At most `room` characters of a text, keeping its end.
-pub fn ending(text: &str, room: usize) -> String {
-    let length = text.chars().count();
+/// At most `room` characters of a name, keeping its beginning and its end.
+pub fn both_ends(name: &str, room: usize) -> String {
+    let length = name.chars().count();
     if length <= room {
-        return text.to_owned();
+        return name.to_owned();
     }
-    let kept: String = text.chars().skip(length - room.saturating_sub(1)).collect();
-    format!("…{kept}")
+    let kept = room.saturating_sub(1);
+    let (before, after) = (kept / 2, kept - kept / 2);
+    let first: String = name.chars().take(before).collect();
+    let last: String = name.chars().skip(length - after).collect();
+    format!("{first}…{last}")
 }
 
 /// A bar in eighths of a character; a value above zero shows at least a thin line.
@@ -204,9 +216,9 @@ mod tests {
     }
 
     #[test]
-    fn names_of_code_keep_their_end() {
-        assert_eq!(ending("/a/b/Conv", 9), "/a/b/Conv");
-        assert_eq!(ending("/ä/b/Conv", 6), "…/Conv");
+    fn names_of_code_keep_both_ends() {
+        assert_eq!(both_ends("/a/b/Conv", 9), "/a/b/Conv");
+        assert_eq!(both_ends("/ä/b/Conv", 6), "/ä…onv");
     }
 
     fn of_two() -> Table {

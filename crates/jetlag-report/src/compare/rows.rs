@@ -5,7 +5,7 @@ use jetlag_figure::section::{Cell, Table, Tone};
 use super::{Section, interval_of, mark, signed};
 use crate::analysis::compare::{By, CandidateRows, OfNoLayer, RowComparison, Rows, TenantRows};
 use crate::number::percent;
-use crate::text::kernels::names::shortened;
+use crate::sections::traced::names::shortened;
 
 /// Rows and unmatched ones shown of a tenant; JSON has all. Rows that differ are always shown.
 const SHOWN: usize = 20;
@@ -27,11 +27,7 @@ pub(super) fn sections(rows: &Rows) -> Vec<Section> {
 }
 
 fn head(rows: &Rows, candidate: &CandidateRows) -> Section {
-    let what = match rows.by {
-        By::Stages => "stages",
-        By::Layers => "layers",
-        By::Kernels => "kernels",
-    };
+    let what = what(rows.by).to_lowercase();
     let label = &candidate.side;
     let title = match (candidate.differs(), candidate.is_judged()) {
         (true, _) => format!("{what} of {label} differ from A"),
@@ -47,13 +43,22 @@ fn head(rows: &Rows, candidate: &CandidateRows) -> Section {
     Section::new("comparison", title, "").texts(std::iter::once(judged).chain(needs))
 }
 
+fn what(by: By) -> &'static str {
+    match by {
+        By::Stages => "Stages",
+        By::Layers => "Layers",
+        By::Kernels => "Kernels",
+    }
+}
+
 fn of_tenant(by: By, tenant: &TenantRows, label: &str) -> Section {
     let source = match by {
         By::Stages => "measured",
         _ => "traced",
     };
     let note = format!(
-        "median ms a frame of {} and {} {source} frames; rows cover {} of A's time and {} of {label}'s",
+        "{}; median ms a frame of {} and {} {source} frames; rows cover {} of A's time and {} of {label}'s",
+        tenant.tenant,
         tenant.frames[0],
         tenant.frames[1],
         percent(tenant.covered[0]),
@@ -80,7 +85,7 @@ fn of_tenant(by: By, tenant: &TenantRows, label: &str) -> Section {
             percent(alone.share)
         )
     });
-    Section::new("comparison", tenant.tenant.clone(), note)
+    Section::new("comparison", what(by), note)
         .table(table.without_empty_columns())
         .remarks((left > 0).then(|| format!("{left} more rows without a difference; JSON has all")))
         .texts(reasons(tenant).into_iter().chain(besides).chain(alone))

@@ -2,6 +2,7 @@
 
 use super::charts::sizes::{self, Drawn};
 use super::charts::{energy, over_time, rounds, signals, spread};
+use super::traced;
 use super::view::{Block, Chart, Key, words};
 use crate::analysis::plot::{Axis, Dot, SignalPlot, SizeLine, SizePlot};
 use crate::analysis::summary::input_effect::{Counted, InputEffect};
@@ -18,6 +19,7 @@ pub(super) fn blocks(drawing: Drawing, summary: &Summary) -> Vec<Block> {
         Drawing::Sizes(number) => by_size(summary, number),
         Drawing::Signals => all_signals(summary),
         Drawing::EnergyPerFrame => per_frame(summary),
+        Drawing::TracedFrames => traced::frames(summary),
     }
 }
 

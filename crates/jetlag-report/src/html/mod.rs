@@ -169,12 +169,7 @@ fn view_of(number: usize, run: &Reported, shown: Option<&Pictures>, of: usize) -
     );
     sections.extend(work::networks(manifest, &id));
     sections.extend(work::layers(roofline.as_ref(), &id));
-    let traced = [
-        traced::kernels(summary, &id),
-        traced::contention(summary, &id),
-        traced::frames(summary, &id),
-    ];
-    sections.extend(traced.into_iter().flatten());
+    sections.extend(sections::traced(summary, &id));
     sections.push(machine::facts(manifest, summary, &id));
     let of_run = findings::placed(&summary.run.findings, &id, &mut sections);
     let expected = answer::expectations(&summary.expectations);

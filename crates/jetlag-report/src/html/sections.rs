@@ -22,6 +22,12 @@ pub(super) fn all(summary: &Summary, prefix: &str) -> Vec<view::Section> {
         .collect()
 }
 
+/// Those of the traced phase that a page shows.
+pub(super) fn traced(summary: &Summary, prefix: &str) -> Vec<view::Section> {
+    let all = sections::traced::of_largest(summary).into_iter();
+    all.map(|section| shown(section, summary, prefix)).collect()
+}
+
 fn shown(section: sections::Section, summary: &Summary, prefix: &str) -> view::Section {
     let blocks = match section.id {
         "tenants" => vec![cards::cards(summary)],

@@ -19,6 +19,7 @@ mod slowdown;
 mod slowest;
 mod stages;
 mod tenants;
+pub(crate) mod traced;
 
 use jetlag_figure::section::{Cell, Section as OfReport};
 
@@ -26,7 +27,7 @@ use crate::analysis::Summary;
 use crate::analysis::summary::{Lack, Stats, TenantSummary};
 use crate::number::TimeUnit;
 
-pub(crate) use expectations::value_of;
+pub(crate) use expectations::{amount, value_of};
 
 /// What a format may draw beside tables and sentences. What it shows is in the summary, or in its plots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub(crate) enum Drawing {
     Signals,
     /// Energy of a frame of each tenant.
     EnergyPerFrame,
+    /// Traced frames.
+    TracedFrames,
 }
 
 /// A section of a run's report.

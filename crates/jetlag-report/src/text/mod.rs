@@ -19,9 +19,9 @@ use std::path::Path;
 use jetlag_figure::section::terminal::{self, heading, paragraph, wrapped};
 
 use super::Style;
-use crate::analysis::summary::{Sampling, Stats, TenantSummary, Unit, Verdict};
+use crate::analysis::summary::{Sampling, TenantSummary, Verdict};
 use crate::analysis::{HOST_BUSY, Recorded, Summary};
-use crate::number::{TimeUnit, or_unknown, percent, short};
+use crate::number::{or_unknown, short};
 use crate::record::Finding;
 use crate::sections::{self, Drawing, answer};
 use crate::shell;
@@ -175,28 +175,6 @@ fn of_findings(findings: &[&Finding], style: &Style) -> String {
 }
 
 use terminal::name as cut;
-
-/// One unit for a table, from the usual durations in it; a single long one does not decide.
-fn unit_of<'a>(series: impl Iterator<Item = &'a Stats>) -> TimeUnit {
-    TimeUnit::for_millis(series.filter_map(|stats| stats.p50.or(stats.max)))
-}
-
-/// A figure with its unit.
-pub(super) fn amount(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Ms => format!("{} ms", short(value)),
-        Unit::Fps => format!("{} /s", short(value)),
-        Unit::Ratio => percent(value),
-        Unit::Count => format!("{value}"),
-        Unit::Factor => short(value),
-        Unit::Mw => format!("{} W", short(value / 1e3)),
-        Unit::Mj if value.abs() < 1e3 => format!("{} mJ", short(value)),
-        Unit::Mj => format!("{} J", short(value / 1e3)),
-        Unit::C => format!("{} °C", short(value)),
-        Unit::Mhz => format!("{} MHz", short(value)),
-        Unit::FramesPerJoule => format!("{} frames/J", short(value)),
-    }
-}
 
 /// CPU time of sampling relative to one core, and the costliest sampler.
 pub(super) fn sampling_cost(sampling: &Sampling) -> String {

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use super::{FINE, Figure, Size, Stripe, escaped, framed, mark, marks};
 use crate::analysis::plot::{Axis, Bar, FramePlot, Hue, Lane, LaneKind, merged};
 use crate::number::TimeUnit;
-use crate::text::kernels::names::shortened;
+use crate::sections::traced::names::shortened;
 
 /// In pixels: height of a bar, and what is between lanes.
 const BAR: i32 = 15;

@@ -10,7 +10,7 @@ use crate::analysis::plot::{Axis, Course, CourseSignal, Moment};
 use crate::analysis::trace::{Lanes, Span, stages};
 use crate::number::{TimeUnit, short};
 use crate::record::{FrameRecord, Outcome, Stage};
-use crate::text::kernels::names::shortened;
+use crate::sections::traced::names::shortened;
 use crate::units::{Nanos, Stamp};
 
 /// In pixels: width of the drawing, its left and right edge, height of a lane and of a chart of a signal.
