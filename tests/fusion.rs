@@ -117,7 +117,7 @@ fn sets_of_a_drive_are_released_with_their_first_sensor_and_fused() {
     let page = run(&["report", "run.mcap", "--html", "page.html"], folder);
     assert!(page.status.success(), "{}", stderr(&page));
     let page = fs::read_to_string(folder.join("page.html")).unwrap();
-    assert!(page.contains("skew of the sensors in a set"));
+    assert!(page.contains("skew of the sensors"));
     // The sweep is the frame by which the dataset's truth is found.
     let scored = run(
         &["eval", "run.mcap", "--mode", "stream", "--format", "json"],

@@ -98,7 +98,7 @@ fn what_the_inspector_tells_of_timed_layers_is_in_the_run_and_its_reports() {
     }
     let text = report(&["report", "run.mcap", "--layers"]);
     for said in [
-        "TACTICS AND MEMORY",
+        "tactics, and bytes",
         "double_Convolution",
         "double_SoftMax",
         "unaligned-convolutions",

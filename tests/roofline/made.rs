@@ -282,10 +282,7 @@ fn batches_stand_beside_each_other_in_text_and_on_the_page() {
         .map(|name| said.find(name).unwrap())
         .collect();
     assert!(places.is_sorted(), "{said}");
-    assert!(
-        said.contains("items/s") && said.contains("LAYERS BY TYPE"),
-        "{said}"
-    );
+    assert!(said.contains("items/s") && said.contains("by type"), "{said}");
     let mut page = Vec::new();
     html::roofline::write(&roofline, &mut page).unwrap();
     let page = String::from_utf8(page).unwrap();
@@ -344,7 +341,7 @@ fn the_page_of_a_run_has_the_work_of_networks_and_layers() {
         "2.50 M",
         "Work of camera",
         "Conv+Relu",
-        "No shares: nobody knows.",
+        "no shares: nobody knows",
         "only TensorRT tells",
     ] {
         assert!(page.contains(said), "{said}");
@@ -448,8 +445,7 @@ fn known_prices_of_energy_come_back_from_runs() {
     let mut out = Vec::new();
     text::roofline::write(&without, &mut out, &Style::default()).unwrap();
     let said = String::from_utf8(out).unwrap();
-    assert_eq!(said.matches("have no point").count(), 1, "{said}");
-    assert_eq!(said.matches(" no point").count(), 1, "{said}");
+    assert_eq!(said.matches("no point:").count(), 1, "{said}");
     // Fewer runs tell nothing, and say how many would.
     let few = of_runs(runs[..3].to_vec()).energy;
     assert!(
@@ -497,7 +493,7 @@ fn several_networks_are_told_apart_by_their_layers() {
     let roofline = of_runs(vec![run]);
     text::roofline::write(&roofline, &mut out, &Style::default()).unwrap();
     let said = String::from_utf8(out).unwrap();
-    assert!(said.contains("  head.onnx"), "{said}");
+    assert!(said.contains("of it head.onnx"), "{said}");
     // Each has a chart of its own on the page, with its layers alone below it.
     let page = page_of(&roofline);
     let section = |id: &str| {

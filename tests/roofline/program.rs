@@ -102,7 +102,7 @@ fn a_run_has_the_work_of_its_networks_and_its_roofline() {
     for said in [
         "CEILINGS",
         "ROOFLINE",
-        "LAYERS BY TYPE",
+        "by type",
         "camera.onnx",
         "No run has the energy",
     ] {
@@ -110,7 +110,7 @@ fn a_run_has_the_work_of_its_networks_and_its_roofline() {
     }
     // Times and work of every layer, also without ceilings.
     let text = done(&["report", &file, "--layers"]);
-    for said in ["TIME PER LAYER", "LAYERS BY TYPE", "Conv", "no shares"] {
+    for said in ["TIME PER LAYER", "by type", "Conv", "no shares"] {
         assert!(text.contains(said), "{said}: {text}");
     }
     let text = done(&["report", &file, "--layers", "--ceilings", &ceilings]);
@@ -214,14 +214,16 @@ fn runs_without_networks_and_wrong_ceilings_are_told() {
     // Simulated tenants execute nothing: there is nothing to place, and that is no error.
     let text = done(&["roofline", run_file, "--ceilings", &ceilings]);
     assert!(text.contains("ROOFLINE"), "{text}");
-    assert!(text.contains("sim.mcap has no point: no tenant"), "{text}");
+    // Lines may break anywhere.
+    let flowing = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flowing(&text).contains("sim.mcap: no point: no tenant"), "{text}");
     // A file that was cut off: what it lacks is lacking here as well, and of several runs those without a point are named.
     let cut = folder.path().join("cut.mcap");
     let whole = std::fs::read(repository().join(run_file)).unwrap();
     std::fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
     let text = done(&["roofline", run_file, &cut.display().to_string()]);
-    for said in ["truncated-file", "sim.mcap, cut.mcap have no point"] {
-        assert!(text.contains(said), "{said}: {text}");
+    for said in ["truncated-file", "sim.mcap, cut.mcap: no point"] {
+        assert!(flowing(&text).contains(said), "{said}: {text}");
     }
     for (arguments, said) in [
         (vec!["--board", "Jetson AGX Oryn 64GB"], "did you mean"),

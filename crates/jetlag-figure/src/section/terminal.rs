@@ -21,11 +21,11 @@ pub fn heading(title: &str, note: &str, style: &Style) -> String {
         }
         line.push_str(word);
     }
-    let mut text = format!(
-        "{}  {}\n",
-        Ink::Bold.paint(&title, style),
-        Ink::Dim.paint(&first, style)
-    );
+    let mut text = Ink::Bold.paint(&title, style);
+    if !first.is_empty() {
+        text += &format!("  {}", Ink::Dim.paint(&first, style));
+    }
+    text.push('\n');
     for line in wrapped(&rest, room - 2).iter().filter(|line| !line.is_empty()) {
         text += &format!("  {}\n", Ink::Dim.paint(line, style));
     }

@@ -10,7 +10,6 @@ mod drawings;
 #[allow(unreachable_pub, reason = "the macro makes more of a filter, which is public")]
 mod filters;
 mod findings;
-mod layer_work;
 mod machine;
 mod overlay;
 mod pictures;

@@ -5,15 +5,14 @@ use std::io::{self, Write};
 use askama::Template;
 
 use super::charts::roofline::{Mark, NamedRoofs, below, chart};
-use super::filters;
-use super::layer_work;
-use super::view::{Block, Cell, Chart, FindingView, Key, Section, Table, cell, words};
+use super::view::{Block, Chart, FindingView, Key, Section, words};
+use super::{filters, sections};
 use crate::analysis::roofline::{
     Ceilings, LayerPoint, NetworkApart, NetworkPoint, Roofline, RunRoofline, TenantRoofline,
 };
-use crate::number::{or_unknown, percent, short};
+use crate::number::{or_unknown, percent, scaled, short};
 use crate::record::shown::shown;
-use crate::text::roofline::{file_name, follows, in_order, prices, run_name, scaled, without_point};
+use crate::sections::roofline::{self as tables, Extent, file_name, in_order, run_name};
 
 #[derive(Template)]
 #[template(path = "roofline.html")]
@@ -31,17 +30,17 @@ pub fn write(roofline: &Roofline, out: &mut dyn Write) -> io::Result<()> {
         [one] => format!("Roofline of {}", one.name),
         several => format!("Rooflines of {} runs", several.len()),
     };
-    let mut sections = charts(roofline);
-    sections.push(networks(roofline));
+    let mut all = charts(roofline);
+    all.push(of_page(tables::networks(roofline)));
     for (number, run) in roofline.runs.iter().enumerate() {
-        sections.extend(
+        all.extend(
             run.tenants
                 .iter()
                 .flat_map(|tenant| layers(roofline, number, tenant)),
         );
     }
-    sections.push(energy(roofline));
-    sections.push(ceilings(roofline));
+    all.push(of_page(tables::energy(&roofline.energy)));
+    all.extend(tables::ceilings(roofline).map(of_page));
     let findings = roofline.runs.iter().flat_map(|run| &run.findings).enumerate();
     let page = Page {
         version: env!("CARGO_PKG_VERSION"),
@@ -56,7 +55,7 @@ pub fn write(roofline: &Roofline, out: &mut dyn Write) -> io::Result<()> {
             })
             .collect(),
         title,
-        sections,
+        sections: all,
     };
     // Names of other people's files may hold what acts instead of being shown: escape sequences, marks that turn letters round.
     let text = page.render().map_err(io::Error::other)?;
@@ -200,88 +199,6 @@ fn network_mark(name: &str, point: &NetworkPoint, colour: usize) -> Mark {
     }
 }
 
-fn networks(roofline: &Roofline) -> Section {
-    let mut table = Table::new(
-        "a frame; bytes if chains of operators stay on the chip",
-        &[
-            "network",
-            "#batch",
-            "#time",
-            "#FLOP",
-            "#byte",
-            "#FLOP/byte",
-            "#FLOP/s",
-            "#attainable",
-            "#share",
-            "bound",
-        ],
-    );
-    let sentences = without_point(&roofline.runs).into_iter();
-    let mut blocks: Vec<Block> = sentences
-        .map(|said| Block::Text(words(&format!("{said}."))))
-        .collect();
-    for (run, tenant) in in_order(&roofline.runs) {
-        let networks: Vec<&str> = tenant.networks.iter().map(|name| file_name(name)).collect();
-        let networks = networks.join(" + ");
-        let Some(point) = &tenant.network else {
-            continue;
-        };
-        let of_run = match roofline.runs.len() > 1 {
-            true => run_name(&roofline.runs, run),
-            false => String::new(),
-        };
-        let items = tenant
-            .throughput_items
-            .map_or(String::new(), |items| format!("{} items/s", short(items)));
-        let mut row = vec![
-            cell(networks).note(of_run).class("wide"),
-            cell(or_unknown(tenant.batch, |batch| batch.to_string())).note(items),
-        ];
-        row.extend(of_point(point));
-        table.row(row);
-        for own in &tenant.apart {
-            let mut row = vec![
-                cell(file_name(&own.name)).note("one of them").class("wide"),
-                cell(""),
-            ];
-            row.extend(of_point(&own.point));
-            table.row(row);
-        }
-        if let Some(why) = &tenant.why_together {
-            blocks.push(Block::Text(words(&format!("{}: {why}.", tenant.name))));
-        }
-    }
-    if !table.rows.is_empty() {
-        blocks.insert(0, Block::Table(table));
-    }
-    Section {
-        id: "networks".to_owned(),
-        title: "Networks".into(),
-        note: "Share is the rate that was reached over the rate that the roofs allow at this intensity."
-            .to_owned(),
-        blocks,
-    }
-}
-
-/// The columns that every point has.
-fn of_point(point: &NetworkPoint) -> [Cell; 8] {
-    let at_most = if point.is_upper_bound { "≤ " } else { "" };
-    [
-        cell(format!("{} ms", short(point.ms))),
-        cell(format!("{at_most}{}", scaled(point.flops as f64))),
-        cell(scaled(point.bytes as f64)),
-        cell(short(point.intensity)),
-        cell(scaled(point.achieved_flops_per_s)),
-        cell(scaled(point.attainable_flops_per_s)),
-        cell(format!("{at_most}{}", percent(point.share))).class(if point.share > 1.05 {
-            "bad strong"
-        } else {
-            "strong"
-        }),
-        cell(point.bound.word()),
-    ]
-}
-
 /// The layers of a tenant of one network, or what several networks cannot be told apart in.
 fn layers(roofline: &Roofline, run: usize, tenant: &TenantRoofline) -> Vec<Section> {
     if tenant.layers.is_empty() {
@@ -293,11 +210,15 @@ fn layers(roofline: &Roofline, run: usize, tenant: &TenantRoofline) -> Vec<Secti
     };
     let id = format!("layers{run}-{}", tenant.name);
     if tenant.apart.is_empty() {
-        return vec![layer_work::section(
-            tenant,
-            id,
-            format!("Layers of {}{of_run}", tenant.name),
-        )];
+        let own = tables::of_tenant(tenant, Extent::Most).map(of_page);
+        return own
+            .into_iter()
+            .map(|own| Section {
+                id: id.clone(),
+                title: format!("Layers of {}{of_run}", tenant.name).into(),
+                ..own
+            })
+            .collect();
     }
     let mut sections: Vec<Section> = tenant
         .apart
@@ -315,13 +236,30 @@ fn layers(roofline: &Roofline, run: usize, tenant: &TenantRoofline) -> Vec<Secti
             id,
             title: format!("Other layers of {}{of_run}", tenant.name).into(),
             note: "Their names lead to no network, or to several.".to_owned(),
-            blocks: layer_work::blocks(&rest, tenant.has_told()),
+            blocks: of_layers(&rest, tenant),
         });
     }
     if let Some(last) = sections.last_mut() {
-        last.blocks.extend(layer_work::why_not_told(tenant));
+        last.blocks
+            .extend(tables::why_not(tenant).iter().map(|why| Block::Text(words(why))));
     }
     sections
+}
+
+fn of_page(section: tables::Section) -> Section {
+    sections::of(section, "", |nothing| match nothing {})
+}
+
+/// The tables of some of a tenant's layers.
+fn of_layers(layers: &[&LayerPoint], tenant: &TenantRoofline) -> Vec<Block> {
+    let section = tables::Section::new("", "", "");
+    of_page(tables::with_layers(
+        section,
+        layers,
+        tenant.has_told(),
+        Extent::Most,
+    ))
+    .blocks
 }
 
 /// One of a tenant's networks: its point among those of its layers, and the layers.
@@ -359,82 +297,11 @@ fn one_network(
         })
         .into_iter()
         .collect();
-    blocks.extend(layer_work::blocks(&layers, tenant.has_told()));
+    blocks.extend(of_layers(&layers, tenant));
     Section {
         id: id.to_owned(),
         title: format!("{name} of {}{of_run}", tenant.name).into(),
         note: "One of several networks; its time is the sum of its layers. Filled: all of it. Rings: its layers.".to_owned(),
-        blocks,
-    }
-}
-
-fn energy(roofline: &Roofline) -> Section {
-    let mut blocks = Vec::new();
-    let prices = prices(&roofline.energy);
-    if !prices.is_empty() {
-        let mut table = Table::new("", &["price of", "#value", "95 % interval"]);
-        for [name, value, interval] in prices {
-            table.row(vec![cell(name), cell(value), cell(interval)]);
-        }
-        blocks.push(Block::Table(table));
-    }
-    blocks.extend(
-        follows(&roofline.energy)
-            .iter()
-            .map(|said| Block::Text(words(said))),
-    );
-    Section {
-        id: "energy".to_owned(),
-        title: "Energy".into(),
-        note: "Energy of a frame as work, traffic and time, each with a price: E = e_flop · W + e_byte · Q + p0 · T.".to_owned(),
-        blocks,
-    }
-}
-
-fn ceilings(roofline: &Roofline) -> Section {
-    let mut shown: Vec<&Ceilings> = Vec::new();
-    for own in roofline.runs.iter().filter_map(|run| run.ceilings.as_ref()) {
-        if !shown.contains(&own) {
-            shown.push(own);
-        }
-    }
-    let mut blocks = Vec::new();
-    for own in shown {
-        let mut table = Table::new(
-            format!("{}, {}", own.name, own.source),
-            &["ceiling", "#threads", "#rate", "how"],
-        );
-        let threads = |threads: Option<u32>| cell(or_unknown(threads, |threads| threads.to_string()));
-        for peak in &own.peaks {
-            let rate = format!("{}FLOP/s", scaled(peak.flops_per_s));
-            table.row(vec![
-                cell(&peak.precision),
-                threads(peak.threads),
-                cell(rate),
-                cell(&peak.how),
-            ]);
-        }
-        for of in own.bandwidths.iter().chain(&own.copies) {
-            let rate = format!("{}B/s", scaled(of.bytes_per_s));
-            table.row(vec![
-                cell(&of.name),
-                threads(of.threads),
-                cell(rate),
-                cell(&of.how),
-            ]);
-        }
-        blocks.push(Block::Table(table));
-        blocks.extend(own.notes.iter().map(|note| Block::Text(words(note))));
-    }
-    if blocks.is_empty() {
-        blocks.push(Block::Text(words(
-            "No ceilings are known: `jetlag ceilings -o FILE` measures them.",
-        )));
-    }
-    Section {
-        id: "ceilings".to_owned(),
-        title: "Ceilings".into(),
-        note: String::new(),
         blocks,
     }
 }

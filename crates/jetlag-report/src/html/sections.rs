@@ -7,6 +7,7 @@ use jetlag_figure::section::{self, Row, Section as OfReport, Tone};
 use super::view::{self, Block, Column, words};
 use super::{cards, drawings};
 use crate::analysis::Summary;
+use crate::number::TimeUnit;
 use crate::sections;
 
 /// How warm the warmest cell is, in percent of the colour.
@@ -29,23 +30,49 @@ pub(super) fn traced(summary: &Summary, prefix: &str) -> Vec<view::Section> {
 }
 
 fn shown(section: sections::Section, summary: &Summary, prefix: &str) -> view::Section {
-    let blocks = match section.id {
-        "tenants" => vec![cards::cards(summary)],
-        _ => {
-            let blocks = section.blocks.into_iter();
-            blocks
-                .flat_map(|block| of_block(block, |drawing| drawings::blocks(drawing, summary)))
-                .collect()
-        }
-    };
-    view::Section {
-        id: format!("{prefix}-{}", section.id),
-        title: section.title,
-        note: match section.explanation {
-            "" => section.note,
-            explanation => format!("{}. {explanation}", section.note),
+    let is_cards = section.id == "tenants";
+    let shown = of(section, prefix, |drawing| drawings::blocks(drawing, summary));
+    match is_cards {
+        true => view::Section {
+            blocks: vec![cards::cards(summary)],
+            ..shown
         },
-        blocks,
+        false => shown,
+    }
+}
+
+/// A section as the page shows it, with what is drawn in it.
+pub(super) fn of<D>(section: OfReport<D>, prefix: &str, draw: impl Fn(D) -> Vec<Block>) -> view::Section {
+    let note = sentence(section.note);
+    let blocks = section.blocks.into_iter();
+    view::Section {
+        id: match prefix {
+            "" => section.id.to_owned(),
+            prefix => format!("{prefix}-{}", section.id),
+        },
+        title: section.title,
+        note: match (note.is_empty(), section.explanation) {
+            (_, "") => note,
+            (true, explanation) => explanation.to_owned(),
+            (false, explanation) => format!("{note}. {explanation}"),
+        },
+        blocks: blocks.flat_map(|block| of_block(block, &draw)).collect(),
+    }
+}
+
+/// A phrase as the beginning of a sentence; a unit stays as it is.
+fn sentence(note: String) -> String {
+    let first = note.split([' ', ',', ';']).next().unwrap_or_default();
+    if [TimeUnit::Millis, TimeUnit::Micros]
+        .iter()
+        .any(|unit| unit.name() == first)
+    {
+        return note;
+    }
+    let mut letters = note.chars();
+    match letters.next() {
+        Some(letter) => letter.to_uppercase().chain(letters).collect(),
+        None => note,
     }
 }
 

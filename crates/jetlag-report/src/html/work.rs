@@ -1,11 +1,11 @@
 //! The static work of each tenant's networks, and of their layers where those were timed.
 
-use super::layer_work;
+use super::sections;
 use super::view::{Block, Section, Table, cell, tenant_cell, words};
 use crate::analysis::roofline::RunRoofline;
-use crate::number::{UNKNOWN, or_unknown, short};
+use crate::number::{UNKNOWN, or_unknown, scaled, short};
 use crate::record::{Manifest, NetworkManifest, NetworkWork};
-use crate::text::roofline::{file_name, scaled};
+use crate::sections::roofline::{Extent, file_name, of_tenant};
 
 /// What the networks compute and move in one inference; nothing where the run file says nothing of it.
 pub(super) fn networks(manifest: &Manifest, prefix: &str) -> Option<Section> {
@@ -80,9 +80,13 @@ pub(super) fn layers(run: Option<&RunRoofline>, prefix: &str) -> Vec<Section> {
         .iter()
         .enumerate()
         .filter(|(_, tenant)| tenant.has_more_than_times())
-        .map(|(number, tenant)| {
-            let title = format!("Work of {}'s layers", tenant.name);
-            layer_work::section(tenant, format!("{prefix}-work{number}"), title)
+        .filter_map(|(number, tenant)| {
+            let own = of_tenant(tenant, Extent::Most)?;
+            Some(Section {
+                id: format!("{prefix}-work{number}"),
+                title: format!("Work of {}'s layers", tenant.name).into(),
+                ..sections::of(own, "", |nothing| match nothing {})
+            })
         })
         .collect()
 }

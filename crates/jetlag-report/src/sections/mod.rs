@@ -14,6 +14,7 @@ mod outputs;
 mod phases;
 mod power;
 mod predictability;
+pub(crate) mod roofline;
 mod sensors;
 mod slowdown;
 mod slowest;

@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 
-use super::scaled::{ending, paragraph, scaled};
+use super::scaled::{ending, paragraph};
 use super::{dim, heading, plain};
 use crate::Style;
 use crate::analysis::counters::{Caches, Counted, Counters, KNOWN, Measurement, NVPROF, wanted};
 use crate::analysis::roofline::{Against, Ratio};
-use crate::number::{UNKNOWN, or_unknown, percent, short};
+use crate::number::{UNKNOWN, or_unknown, percent, scaled, short};
 use crate::table::{Align, Grid, Ink};
 
 /// Layers and kernels shown; JSON has all.

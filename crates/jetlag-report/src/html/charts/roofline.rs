@@ -9,7 +9,7 @@ use super::{
 };
 use crate::analysis::plot::Axis;
 use crate::analysis::roofline::{Limit, Roofs};
-use crate::text::roofline::scaled;
+use crate::number::scaled;
 
 /// A mark of the chart.
 #[derive(Clone, Debug)]
