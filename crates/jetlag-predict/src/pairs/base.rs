@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::data::Signature;
-use crate::nnls::nnls;
+use jetlag_stats::nonnegative::nnls;
 
 /// How resources join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
