@@ -12,8 +12,9 @@ mod sort;
 #[cfg(test)]
 mod tests;
 
-use crate::error::PredictError;
 use jetlag_stats::random::SplitMix64;
+
+use crate::error::PredictError;
 
 /// Most features of a row; a byte tells them apart in a model file.
 pub const MOST_FEATURES: usize = 254;

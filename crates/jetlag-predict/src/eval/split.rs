@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use jetlag_stats::random::SplitMix64;
+
 use super::{EvalOptions, Protocol};
 use crate::dataset::{Dataset, Row};
 use crate::error::PredictError;
-use jetlag_stats::random::SplitMix64;
 
 /// Levels of pruning that perf4sight fits on, and those that it scores.
 const FIT: [&str; 5] = ["0", "30", "50", "70", "90"];

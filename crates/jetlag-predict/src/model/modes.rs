@@ -1,6 +1,7 @@
 //! Power modes that a model was fitted on, and whether another one is among them.
 
 use jetlag_record::ModeClocks;
+use jetlag_stats::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 use super::unlike::Reason;
@@ -8,7 +9,6 @@ use crate::base::Across;
 use crate::dataset::Target;
 use crate::error::Unknown;
 use crate::features::{CLOCK_NAMES, Device, FeatureSet, numbers};
-use jetlag_stats::random::SplitMix64;
 
 /// Parts of the modes that are left out together, one after the other.
 const FOLDS: usize = 10;

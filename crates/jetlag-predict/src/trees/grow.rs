@@ -1,8 +1,9 @@
 //! One tree. Thresholds and sums of all features are found together, row by row, since the features of a row lie side by side:
 //! compilers turn the inner loops into vector instructions.
 
-use super::Node;
 use jetlag_stats::random::SplitMix64;
+
+use super::Node;
 
 /// What a node still has to become.
 struct Task {
