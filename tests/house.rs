@@ -13,7 +13,7 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, ItemUse, UseTree};
 
 /// The crates of ours, but `tensorrt-dyn`: its objects make one another, as TensorRT's do.
-const CRATES: [&str; 19] = [
+const CRATES: [&str; 20] = [
     "src",
     "crates/cupti-dyn/src",
     "crates/jetlag-activity/src",
@@ -28,6 +28,7 @@ const CRATES: [&str; 19] = [
     "crates/jetlag-record/src",
     "crates/jetlag-report/src",
     "crates/jetlag-score/src",
+    "crates/jetlag-stats/src",
     "crates/jetlag-sweep/src",
     "crates/jetlag-video/src",
     "crates/jetlag-work/src",

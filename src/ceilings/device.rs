@@ -11,6 +11,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jetlag_stats::random::SplitMix64;
+
 use super::{DevicePeak, DeviceRate, OfDevice};
 use crate::backend::gpu::{KernelError, kernels};
 use crate::clock::{Clock, RealClock};
@@ -293,13 +295,9 @@ fn noise(bytes: usize, numbers: Numbers) -> Vec<u8> {
         Numbers::Fp16 | Numbers::Fp16Sums16 => (0x83ff_83ff_83ff_83ff, 0x3800_3800_3800_3800),
         Numbers::Int8 => (u64::MAX, 0),
     };
-    // SplitMix64
-    let (mut state, mut all) = (0_u64, Vec::with_capacity(bytes + 8));
+    let (mut random, mut all) = (SplitMix64::new(0), Vec::with_capacity(bytes + 8));
     while all.len() < bytes {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        all.extend_from_slice(&(((word ^ (word >> 31)) & keep) | set).to_le_bytes());
+        all.extend_from_slice(&((random.bits() & keep) | set).to_le_bytes());
     }
     all.truncate(bytes);
     all

@@ -8,6 +8,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context;
+use jetlag_stats::median::upper_median;
 use serde_json::json;
 
 use super::outcome::{Outcome, WrongUse};
@@ -213,8 +214,7 @@ fn profile_network(
         }
     }
     for (time, mut all) in times.iter_mut().zip(took) {
-        all.sort_unstable();
-        time.took = Nanos(all.get(all.len() / 2).copied().unwrap_or(0));
+        time.took = Nanos(upper_median(&mut all, Ord::cmp).unwrap_or(0));
     }
     Ok(times)
 }

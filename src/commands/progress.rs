@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use jetlag_stats::median::upper_median;
 
 use crate::clock::{Clock, RealClock};
 use crate::record::{Event, FrameRecord, OVERHEAD_TENANT, Outcome, Phase};
@@ -71,10 +72,8 @@ impl Progress {
         let mut text = self.phase.clone();
         for (i, line) in self.lines.iter().enumerate() {
             let mut recent = line.recent.clone();
-            recent.sort_unstable();
-            let median = recent
-                .get(recent.len() / 2)
-                .map_or("–".to_owned(), |ns| Nanos(*ns).to_string());
+            let median =
+                upper_median(&mut recent, Ord::cmp).map_or("–".to_owned(), |ns| Nanos(ns).to_string());
             let gap = if i == 0 { "" } else { " · " };
             text += &format!("{gap}{} {} frames, p50 {median}", line.name, line.frames);
         }

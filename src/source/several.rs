@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use jetlag_stats::median::upper_median;
+
 use super::sensor::Sensor;
 use super::timeline::{FrameTime, Timeline};
 use super::{ContentKind, Frame, Source, SourceError, SourceInfo, Waits, position_after, selection};
@@ -128,8 +130,7 @@ fn shortest_period(captures: &[(Nanos, u8)]) -> Option<Nanos> {
             .collect();
         own.sort_unstable();
         let mut gaps: Vec<Nanos> = own.iter().zip(own.iter().skip(1)).map(|(a, b)| *b - *a).collect();
-        gaps.sort_unstable();
-        gaps.get(gaps.len() / 2).copied()
+        upper_median(&mut gaps, Ord::cmp)
     };
     let last = captures.iter().map(|(_, camera)| *camera).max()?;
     (0..=last).filter_map(of).min()

@@ -4,6 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use jetlag_stats::random::SplitMix64;
+
 use super::cost::{Costs, thread_time};
 use super::trouble::Trouble;
 use super::{Disturbs, Sampler, SamplerError};
@@ -242,12 +244,9 @@ impl Scheduled {
     }
 }
 
-/// From 0 to 1, another for each number: the generator SplitMix64 (Steele, Lea and Flood, 2014).
+/// From 0 to 1, another for each number.
 fn random(number: i64) -> f64 {
-    let mut bits = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    SplitMix64::from_place(0, (number as u64).wrapping_sub(1)).unit()
 }
 
 #[cfg(test)]

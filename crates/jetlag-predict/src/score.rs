@@ -1,15 +1,13 @@
 //! Relative errors and their summary.
 
+use jetlag_stats::quantile::interpolated;
 use serde::{Deserialize, Serialize};
 
 /// The quantile of values, between the two nearest ones (NumPy's default); None of no values.
 pub fn quantile(values: &[f64], part: f64) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let place = part.clamp(0.0, 1.0) * (sorted.len().checked_sub(1)? as f64);
-    let low = libm::floor(place);
-    let (first, second) = (sorted.get(low as usize)?, sorted.get(libm::ceil(place) as usize)?);
-    Some(first + (second - first) * (place - low))
+    interpolated(&sorted, part)
 }
 
 /// Relative errors |predicted − measured| / measured, in %.

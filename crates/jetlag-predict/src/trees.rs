@@ -12,8 +12,9 @@ mod sort;
 #[cfg(test)]
 mod tests;
 
+use jetlag_stats::random::SplitMix64;
+
 use crate::error::PredictError;
-use crate::random::Random;
 
 /// Most features of a row; a byte tells them apart in a model file.
 pub const MOST_FEATURES: usize = 254;
@@ -131,7 +132,7 @@ impl Forest {
         }
         let threads = threads(options.threads, options.trees);
         let grow = |tree: usize| {
-            let random = Random::new(options.seed, tree as u64);
+            let random = SplitMix64::stream(options.seed, tree as u64);
             Tree(grow::tree(
                 &rows.values,
                 rows.features,

@@ -6,6 +6,9 @@
 //!
 //! An interval says how much the figure depends on which scenes were recorded. It says nothing of scenes of another kind.
 
+use jetlag_stats::bootstrap::{block_length, percentiles, times_drawn};
+use jetlag_stats::random::SplitMix64;
+
 use crate::benchmark::{Benchmark, Counts, Figure};
 
 /// Fewest scenes or blocks that an interval is made of.
@@ -65,8 +68,7 @@ impl Units {
         if scenes.count >= MANY_SCENES {
             return scenes;
         }
-        let length = (scene_of_frame.len() as f64).cbrt().ceil() as usize;
-        Units::blocks(scene_of_frame, length)
+        Units::blocks(scene_of_frame, block_length(scene_of_frame.len()))
     }
 
     /// How many there are.
@@ -85,14 +87,8 @@ impl Units {
     }
 
     /// Draws as many units as there are, with replacement, and says how often each frame is in them.
-    fn draw(&self, dice: &mut Dice, times: &mut Vec<u32>, counts: &mut Vec<u32>) {
-        times.clear();
-        times.resize(self.count as usize, 0);
-        for _ in 0..self.count {
-            if let Some(times) = times.get_mut(dice.below(self.count) as usize) {
-                *times += 1;
-            }
-        }
+    fn draw(&self, random: &mut SplitMix64, times: &mut Vec<u32>, counts: &mut Vec<u32>) {
+        times_drawn(self.count, random, times);
         counts.clear();
         counts.extend(
             self.of_frame
@@ -280,11 +276,11 @@ fn drawn(
         return known.iter().map(too_few).collect();
     }
     let resamples = settings.resamples.clamp(1, MOST_RESAMPLES);
-    let mut dice = Dice(settings.seed);
+    let mut random = SplitMix64::new(settings.seed);
     let (mut times, mut counts) = (Vec::new(), Vec::new());
     let mut draws: Vec<Vec<f64>> = vec![Vec::new(); known.len()];
     for _ in 0..resamples {
-        units.draw(&mut dice, &mut times, &mut counts);
+        units.draw(&mut random, &mut times, &mut counts);
         for (draws, value) in draws.iter_mut().zip(values(&counts)) {
             draws.extend(value);
         }
@@ -297,39 +293,9 @@ fn drawn(
         if f64::from(known) < LEAST_KNOWN * f64::from(resamples) {
             return Err(NoInterval::RarelyKnown { known, of: resamples });
         }
-        draws.sort_by(f64::total_cmp);
         let level = settings.level.clamp(0.0, 1.0);
-        let outside = (1.0 - level) / 2.0;
-        match (quantile(&draws, outside), quantile(&draws, 1.0 - outside)) {
-            (Some(low), Some(high)) => Ok(Interval { low, high, level }),
-            _ => Err(NoInterval::NoFigure),
-        }
+        let [low, high] = percentiles(&mut draws, level).ok_or(NoInterval::NoFigure)?;
+        Ok(Interval { low, high, level })
     });
     intervals.collect()
-}
-
-/// Of sorted values, linear between them.
-fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
-    let place = share * sorted.len().checked_sub(1)? as f64;
-    let below = *sorted.get(place.floor() as usize)?;
-    let above = *sorted.get(place.ceil() as usize)?;
-    Some(below + (above - below) * place.fract())
-}
-
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Dice(u64);
-
-impl Dice {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
-    }
-
-    /// A whole number below another; that 2⁶⁴ is no multiple of it does not show.
-    fn below(&mut self, end: u32) -> u32 {
-        ((u128::from(self.bits()) * u128::from(end)) >> 64) as u32
-    }
 }

@@ -29,7 +29,6 @@ pub mod pareto;
 mod pick;
 mod plan;
 mod pooled;
-mod random;
 mod schedule;
 pub mod table;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::random::Draws;
+use jetlag_stats::random::Draws;
 
 /// Draws for one position that nothing is made of; beyond this, what is left is looked for one by one, or given up.
 const PATIENCE: u64 = 1_000;

@@ -1,6 +1,9 @@
 //! One figure over the repeats of a point: the mean of the runs' values, and an interval that covers what differs within a run and
 //! from run to run.
 
+use jetlag_stats::moments::mean_and_variance;
+use jetlag_stats::student::t_quantile;
+
 use super::figures::Figure;
 
 /// A figure over several runs.
@@ -50,10 +53,10 @@ pub fn pooled(figures: &[Figure]) -> Option<Pooled> {
         Some([low + (value - from).powi(2), high + (to - value).powi(2)])
     });
     let within = within.map(|squares| squares.map(|sum| sum.sqrt() / n));
-    let between = (runs >= FEWEST).then(|| {
-        let squares: f64 = known.iter().map(|(one, _)| (one - value).powi(2)).sum();
-        student(runs - 1) * (squares / (n - 1.0)).sqrt() / n.sqrt()
-    });
+    let values: Vec<f64> = known.iter().map(|(value, _)| *value).collect();
+    let between = mean_and_variance(&values)
+        .filter(|_| runs >= FEWEST)
+        .map(|(_, variance)| t_quantile(0.975, n - 1.0) * (variance / n).sqrt());
     let half = match (within, between) {
         (Some([low, high]), Some(spread)) => Some([low.max(spread), high.max(spread)]),
         (Some(within), None) => Some(within),
@@ -64,15 +67,4 @@ pub fn pooled(figures: &[Figure]) -> Option<Pooled> {
         ci95: half.map(|[low, high]| [value - low, value + high]),
         runs,
     })
-}
-
-/// Two-sided 95 % points of Student's t; from 30 degrees of freedom on a bound from above.
-fn student(freedom: usize) -> f64 {
-    const T: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
-        2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
-        2.045, 2.042,
-    ];
-    let place = freedom.clamp(1, T.len()) - 1;
-    T.get(place).copied().unwrap_or(2.042)
 }

@@ -3,8 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use jetlag_stats::random::Draws;
+
 use super::plan::{Order, Plan, Point};
-use super::random::Draws;
 
 /// One run of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,6 +4,7 @@
 //! the standard library's sine comes from the system's C library and may differ in its last bit from
 //! one machine to the next, and a scene must be the same everywhere.
 
+use jetlag_stats::random::scattered;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
@@ -73,7 +74,7 @@ pub(super) struct Dice(Pcg64);
 impl Dice {
     pub(super) fn new(seed: u64, index: u64) -> Self {
         Dice(Pcg64::new(
-            u128::from(mix(seed)) << 64 | u128::from(mix(index ^ 0x5ce9)),
+            u128::from(scattered(seed)) << 64 | u128::from(scattered(index ^ 0x5ce9)),
             u128::from(index),
         ))
     }
@@ -96,24 +97,16 @@ impl Dice {
     }
 }
 
-/// Scrambles 64 bits (the finaliser of SplitMix64).
-pub(super) fn mix(x: u64) -> u64 {
-    let mut z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// Chance that depends on a key and a position only, so that the order of rendering does not matter:
 /// a number in `0..1`.
 pub(super) fn hash01(key: u64, position: u64) -> f32 {
-    (mix(key ^ position.wrapping_mul(0xd6e8_feb8_6659_fd93)) >> 40) as f32 / (1 << 24) as f32
+    (scattered(key ^ position.wrapping_mul(0xd6e8_feb8_6659_fd93)) >> 40) as f32 / (1 << 24) as f32
 }
 
 /// As [`hash01`], about normally distributed: mean 0, deviation 1, never beyond ±3.5 (the sum of four
 /// uniform numbers).
 pub(super) fn hash_normal(key: u64, position: u64) -> f32 {
-    let bits = mix(key ^ position.wrapping_mul(0xd6e8_feb8_6659_fd93));
+    let bits = scattered(key ^ position.wrapping_mul(0xd6e8_feb8_6659_fd93));
     let sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + (bits >> 48);
     // Four uniform numbers in 0..65536: mean 131070, deviation 65536 / √3.
     (sum as f32 - 131_070.0) * (1.0 / 37_837.2)

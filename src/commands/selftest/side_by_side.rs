@@ -1,5 +1,7 @@
 //! Whether two samplers of one quantity say the same, as far as readings at different moments can.
 
+use jetlag_stats::moments::{mean, mean_and_variance};
+
 use crate::record::SampleRecord;
 use crate::telemetry::tegrastats;
 
@@ -36,8 +38,8 @@ impl Apart {
 impl Pair {
     /// The means, and by how much they may differ; none where either has no reading.
     pub(super) fn apart(&self) -> Option<Apart> {
-        let (ours, our_error) = mean(&self.ours)?;
-        let (theirs, their_error) = mean(&self.theirs)?;
+        let (ours, our_error) = mean_and_error(&self.ours)?;
+        let (theirs, their_error) = mean_and_error(&self.theirs)?;
         let (relative, absolute) = match self.name.as_str() {
             // Each look is at another processor in another moment, and looking makes it faster.
             "each_cpu_frequency" => (0.25, 0.0),
@@ -66,18 +68,11 @@ fn tolerance(unit: &str) -> (f64, f64) {
 }
 
 /// A mean and its standard error; none of nothing.
-fn mean(values: &[f64]) -> Option<(f64, f64)> {
-    let n = values.len() as f64;
-    if values.is_empty() {
-        return None;
+fn mean_and_error(values: &[f64]) -> Option<(f64, f64)> {
+    match mean_and_variance(values) {
+        Some((mean, variance)) => Some((mean, (variance / values.len() as f64).sqrt())),
+        None => Some((mean(values)?, 0.0)),
     }
-    let mean = values.iter().sum::<f64>() / n;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let error = match values.len() {
-        1 => 0.0,
-        _ => (squares / (n - 1.0) / n).sqrt(),
-    };
-    Some((mean, error))
 }
 
 /// All quantities that both tell, by tegrastats' words for them. What tegrastats says of each processor is put together:

@@ -10,6 +10,7 @@ use jetlag_bags::cdr::Decoder;
 use jetlag_bags::message::{CompressedImage, Header, Image as ImageMessage, PointCloud as CloudMessage};
 use jetlag_bags::points::{self, PointLayout};
 use jetlag_bags::{Bag, BagError, By, Entry, Points, Reader, Select, Time, Want, pixels};
+use jetlag_stats::median::upper_median;
 
 pub(super) use places::Places;
 
@@ -304,8 +305,7 @@ fn in_time(bag: &Bag, spec: &BagSpec) -> Result<(Vec<Entry>, Timeline, Vec<Time>
         Nanos(time.captured.0.saturating_sub(entry.log_time().since(origin).0))
     };
     let mut apart: Vec<Nanos> = all.iter().map(off).collect();
-    apart.sort_unstable();
-    let off = apart[apart.len() / 2];
+    let off = upper_median(&mut apart, Ord::cmp).unwrap_or(Nanos::ZERO);
     if off > AHEAD || off < Nanos(-BEHIND.0) {
         if spec.by == StampOf::Header {
             return Err(recording(NoFrames::OtherClock {

@@ -10,6 +10,8 @@
 
 use std::collections::VecDeque;
 
+use jetlag_stats::median::upper_median;
+
 use super::pivot::Pivot;
 use super::set::Set;
 use crate::scenario::SetRule;
@@ -215,8 +217,7 @@ fn median_gap(sorted: &[Nanos]) -> Option<Nanos> {
         .windows(2)
         .filter_map(|pair| Some(*pair.get(1)? - *pair.first()?))
         .collect();
-    gaps.sort_unstable();
-    gaps.get(gaps.len() / 2).copied()
+    upper_median(&mut gaps, Ord::cmp)
 }
 
 /// How near one frame of each sensor come to each other at best; `None` where a sensor has none.

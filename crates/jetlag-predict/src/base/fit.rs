@@ -1,9 +1,10 @@
 //! Coefficients of a base, from rows.
 
+use jetlag_stats::nonnegative::nnls;
+
 use super::{Base, Column, Form, Joined, hypotheses, norm, parts, step_ms};
 use crate::dataset::Target;
 use crate::features::{Device, Terms};
-use crate::nnls::nnls;
 
 /// One row to fit: its terms, its board, its value.
 pub(crate) type Point<'a> = (&'a Terms, &'a Device, f64);

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use jetlag_stats::random::SplitMix64;
+
 use super::{EvalOptions, Protocol};
 use crate::dataset::{Dataset, Row};
 use crate::error::PredictError;
-use crate::random::Random;
 
 /// Levels of pruning that perf4sight fits on, and those that it scores.
 const FIT: [&str; 5] = ["0", "30", "50", "70", "90"];
@@ -117,7 +118,7 @@ fn drawn_modes(
     }
     let mut drawn: Vec<(u64, usize)> = all
         .into_iter()
-        .map(|at| (Random::new(options.fit.seed, at as u64).next(), at))
+        .map(|at| (SplitMix64::stream(options.fit.seed, at as u64).bits(), at))
         .collect();
     drawn.sort_unstable();
     Ok(drawn.into_iter().take(options.modes).map(|(_, at)| at).collect())

@@ -6,6 +6,7 @@
 //! of fewer networks holds the level whatever their distribution is. There errors are taken for normal ones, of a size that K networks
 //! have shown: the root of their mean square, times Student's t with K degrees of freedom. Power modes are left out in the same way.
 
+use jetlag_stats::student::t_quantile;
 use serde::{Deserialize, Serialize};
 
 use super::cross::{Trust, Unseen, joined};
@@ -198,37 +199,7 @@ fn pooled(groups: &[Vec<f64>], level: f64) -> Option<f64> {
 fn of_few(groups: &[Vec<f64>], level: f64) -> f64 {
     let square = |own: &Vec<f64>| own.iter().map(|score| score * score).sum::<f64>() / own.len() as f64;
     let mean = groups.iter().map(square).sum::<f64>() / groups.len() as f64;
-    student(groups.len(), level) * libm::sqrt(mean)
-}
-
-/// The value that Student's t with so many degrees of freedom exceeds on neither side with probability `level`: Abramowitz and Stegun,
-/// *Handbook of Mathematical Functions*, 26.7.3 and 26.7.4, halved until it is found.
-fn student(freedom: usize, level: f64) -> f64 {
-    let within = |t: f64| {
-        let angle = libm::atan(t / libm::sqrt(freedom as f64));
-        let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
-        let is_even = freedom.is_multiple_of(2);
-        let first = if is_even { 1.0 } else { cosine };
-        let (mut term, mut sum) = (first, if freedom == 1 { 0.0 } else { first });
-        for place in (2 + freedom % 2..freedom).step_by(2) {
-            term *= cosine * cosine * (place - 1) as f64 / place as f64;
-            sum += if place + 1 < freedom { term } else { 0.0 };
-        }
-        match is_even {
-            true => sine * sum,
-            false => std::f64::consts::FRAC_2_PI * (angle + sine * sum),
-        }
-    };
-    let (mut low, mut high) = (0.0, 1e3);
-    for _ in 0..64 {
-        let middle = f64::midpoint(low, high);
-        if within(middle) < level {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    high
+    t_quantile(f64::midpoint(1.0, level), groups.len() as f64) * libm::sqrt(mean)
 }
 
 /// Why intervals of fitted networks are withheld, if they are.
@@ -246,7 +217,7 @@ mod tests {
     use super::*;
     use crate::features::FeatureSet;
     use crate::model::Opinion;
-    use crate::random::Random;
+    use jetlag_stats::random::SplitMix64;
 
     #[test]
     fn groups_count_alike_and_too_few_have_no_common_quantile() {
@@ -260,8 +231,8 @@ mod tests {
     }
 
     /// Rows of networks that err by a bias of their own and by chance; `of` of them, with their numbers for groups.
-    fn networks(random: &mut Random, of: usize) -> Vec<Unseen> {
-        let mut normal = || (0..12).map(|_| f64::from(random.unit())).sum::<f64>() - 6.0;
+    fn networks(random: &mut SplitMix64, of: usize) -> Vec<Unseen> {
+        let mut normal = || (0..12).map(|_| f64::from(random.unit_f32())).sum::<f64>() - 6.0;
         let mut rows = Vec::new();
         for group in 0..of {
             let bias = 0.15 * normal();
@@ -287,7 +258,7 @@ mod tests {
             features: FeatureSet::Jetlag,
             shrink: 0.0,
         };
-        let mut random = Random::new(1, 1);
+        let mut random = SplitMix64::stream(1, 1);
         for count in [3, 4, 6, 8, 9, 12, 30] {
             let (mut held, mut all) = (0, 0);
             for _ in 0..600 {
@@ -301,22 +272,6 @@ mod tests {
             let most = if (9..30).contains(&count) { 0.98 } else { 0.95 };
             println!("{count} networks: {share}");
             assert!((0.87..most).contains(&share), "{count} networks: {share}");
-        }
-    }
-
-    #[test]
-    fn students_t_has_its_published_values() {
-        for (freedom, level, wanted) in [
-            (1, 0.9, 6.314),
-            (2, 0.9, 2.920),
-            (3, 0.9, 2.353),
-            (4, 0.9, 2.132),
-            (5, 0.95, 2.571),
-            (8, 0.95, 2.306),
-            (30, 0.99, 2.750),
-        ] {
-            let found = student(freedom, level);
-            assert!((found - wanted).abs() < 6e-4, "{freedom} {level}: {found}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Power modes that a model was fitted on, and whether another one is among them.
 
 use jetlag_record::ModeClocks;
+use jetlag_stats::random::SplitMix64;
 use serde::{Deserialize, Serialize};
 
 use super::unlike::Reason;
@@ -8,7 +9,6 @@ use crate::base::Across;
 use crate::dataset::Target;
 use crate::error::Unknown;
 use crate::features::{CLOCK_NAMES, Device, FeatureSet, numbers};
-use crate::random::Random;
 
 /// Parts of the modes that are left out together, one after the other.
 const FOLDS: usize = 10;
@@ -83,7 +83,7 @@ impl Modes {
     /// The part that each mode belongs to: by chance, since an order by clocks would leave out all modes of one clock together.
     pub(super) fn folds(&self, seed: u64) -> Vec<usize> {
         let mut drawn: Vec<(u64, usize)> = (0..self.0.len())
-            .map(|at| (Random::new(seed, at as u64).next(), at))
+            .map(|at| (SplitMix64::stream(seed, at as u64).bits(), at))
             .collect();
         drawn.sort_unstable();
         let mut folds = vec![0; self.0.len()];

@@ -1,9 +1,9 @@
 //! Slowdowns of pairs from what networks suffer and take: two forms with coefficients that cannot be negative.
 
+use jetlag_stats::nonnegative::nnls;
 use serde::{Deserialize, Serialize};
 
 use super::data::Signature;
-use crate::nnls::nnls;
 
 /// How resources join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

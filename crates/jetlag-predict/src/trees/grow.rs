@@ -1,8 +1,9 @@
 //! One tree. Thresholds and sums of all features are found together, row by row, since the features of a row lie side by side:
 //! compilers turn the inner loops into vector instructions.
 
+use jetlag_stats::random::SplitMix64;
+
 use super::Node;
-use crate::random::Random;
 
 /// What a node still has to become.
 struct Task {
@@ -27,7 +28,7 @@ pub(super) fn tree(
     features: usize,
     targets: &[f64],
     min_leaf: usize,
-    mut random: Random,
+    mut random: SplitMix64,
 ) -> Vec<Node> {
     let mut order: Vec<u32> = (0..targets.len() as u32).collect();
     let mut nodes = Vec::with_capacity(2 * targets.len() / min_leaf);
@@ -108,7 +109,7 @@ fn split(
     mean: f64,
     min_leaf: usize,
     scratch: &mut Scratch,
-    random: &mut Random,
+    random: &mut SplitMix64,
 ) -> Option<(usize, f32)> {
     let first = targets[*rows.first()? as usize];
     if rows.iter().all(|row| targets[*row as usize] == first) {
@@ -132,7 +133,7 @@ fn split(
     }
     for ((least, most), threshold) in least.iter().zip(most.iter()).zip(threshold.iter_mut()) {
         // Drawn also where it is not needed: what one feature gets does not depend on the others.
-        let part = random.unit();
+        let part = random.unit_f32();
         let between = least + part * (most - least);
         // Rounding may reach the greatest value, which would leave nothing on the right.
         *threshold = if between < *most { between } else { *least };

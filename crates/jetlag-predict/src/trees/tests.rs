@@ -62,9 +62,9 @@ fn wrong_rows_are_refused() {
 /// The same numbers on every machine: neither the generator nor the arithmetic depends on it.
 #[test]
 fn a_seed_gives_known_trees() {
-    let mut random = Random::new(1, 2);
+    let mut random = SplitMix64::stream(1, 2);
     let rows: Vec<Vec<f64>> = (0..200)
-        .map(|_| (0..5).map(|_| f64::from(random.unit())).collect())
+        .map(|_| (0..5).map(|_| f64::from(random.unit_f32())).collect())
         .collect();
     let targets: Vec<f64> = rows.iter().map(|row| row[0] + row[1] * row[2]).collect();
     let rows = Rows::new(&rows).unwrap();
@@ -123,9 +123,9 @@ fn walked(tree: &Tree, row: &[f32]) -> f32 {
 
 #[test]
 fn rows_that_go_together_get_what_each_gets_alone() {
-    let mut random = Random::new(3, 1);
+    let mut random = SplitMix64::stream(3, 1);
     let made: Vec<Vec<f64>> = (0..5000)
-        .map(|_| (0..3).map(|_| f64::from(random.unit())).collect())
+        .map(|_| (0..3).map(|_| f64::from(random.unit_f32())).collect())
         .collect();
     let targets: Vec<f64> = made.iter().map(|row| row[0] * row[1] + row[2]).collect();
     let forest = Forest::fit(&Rows::new(&made[..600]).unwrap(), &targets[..600], options(4)).unwrap();

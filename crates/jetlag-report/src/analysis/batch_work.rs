@@ -1,7 +1,8 @@
 //! What a frame costs that is inferred together with others: its own preparation, and its part of the inference. What it waits until the
 //! batch is full is no work, and its service time has both.
 
-use super::moments::Moments;
+use jetlag_stats::moments::Moments;
+
 use crate::record::{FrameRecord, Stage};
 
 /// Stages that a batch has in common.

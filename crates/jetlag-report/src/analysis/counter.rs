@@ -4,14 +4,14 @@
 //! first and its last reading in the window, and power is integrated over the two ends. Definitions are in
 //! docs/measurement.md.
 
+use jetlag_stats::normal::WITHIN_95;
+
 use super::energy::{area, longest};
 use super::track::Point;
 use crate::units::{Nanos, Stamp};
 
 /// A counter is read as often as power if its readings are at most this many times as far apart.
 const AS_OFTEN: i64 = 2;
-/// 95 % of a normal distribution are within this many standard deviations.
-const Z95: f64 = 1.96;
 
 /// What a counter and the power of the same line show for a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -176,7 +176,7 @@ impl<'a> Beside<'a> {
             }
         }
         let stands_for = self.lag.min(to - from).as_secs_f64();
-        Z95 * stands_for * squares.sqrt() + self.step / 2.0 * seconds(from, to)
+        WITHIN_95 * stands_for * squares.sqrt() + self.step / 2.0 * seconds(from, to)
     }
 
     /// The possible error of power over a stretch, mJ: from the largest error of mean power between two steps of the

@@ -13,12 +13,14 @@
 //!
 //! If no autocorrelation is detected, the interval is that of independent frames. `docs/measurement.md` has the coverage of both.
 
-use super::autocorrelation::{Correlation, correlation};
-use super::batches::{Batches, Cells, of_quarters, variation};
+use jetlag_stats::autocorrelation::{Correlation, correlation};
+use jetlag_stats::batches::{Batches, Cells, of_quarters, variation};
+use jetlag_stats::normal::normal_quantile;
+use jetlag_stats::quantile::Quantile;
+use jetlag_stats::spells::{ENOUGH, Spells, spells};
+use jetlag_stats::student::t_quantile;
+
 use super::lack::Lack;
-use super::quantile::Quantile;
-use super::spells::{ENOUGH, Spells, spells};
-use super::student::{normal_quantile, t_quantile};
 use super::waiting::Waiting;
 
 /// The quantiles whose indicators are used.

@@ -3,6 +3,8 @@
 //! mW × s = mJ. `counter` handles energy counters, `uncertainty` the interval of an energy, and `power` decides which
 //! lines there are and which are added. Definitions are in docs/measurement.md.
 
+use jetlag_stats::median::upper_median;
+
 use super::track::Point;
 use crate::units::{Nanos, Stamp};
 
@@ -56,11 +58,7 @@ pub(super) fn usual(points: &[Point], n: usize) -> Nanos {
         *gap = (pair[1].at - pair[0].at).0;
         count += 1;
     }
-    let gaps = &mut gaps[..count];
-    match gaps.is_empty() {
-        true => Nanos::ZERO,
-        false => Nanos(*gaps.select_nth_unstable(count / 2).1),
-    }
+    upper_median(&mut gaps[..count], Ord::cmp).map_or(Nanos::ZERO, Nanos)
 }
 
 /// Whether there is no gap between reading n and the next.
@@ -187,8 +185,8 @@ pub(super) fn observed_refresh(points: &[Point]) -> Option<Nanos> {
     }
     // The first value had been there for an unknown time before.
     let mut changes: Vec<i64> = changes.into_iter().skip(1).collect();
-    let middle = changes.len() / 2;
-    (changes.len() >= 5).then(|| Nanos(*changes.select_nth_unstable(middle).1))
+    let enough = changes.len() >= 5;
+    upper_median(&mut changes, Ord::cmp).filter(|_| enough).map(Nanos)
 }
 
 #[cfg(test)]

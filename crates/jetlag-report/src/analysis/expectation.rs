@@ -10,12 +10,13 @@
 mod error;
 mod parse;
 
+use jetlag_stats::quantile::Quantile;
+
 pub use error::ExpectationError;
 pub use parse::parse;
 
 use super::machine::{Absent, Machine, MachineMetric};
 use super::metric::{Metric, Reading};
-use super::quantile::Quantile;
 use super::summary::{ExpectationResult, TenantSummary, Unit};
 
 /// One line of `expect`: a metric of a tenant or of the machine, a comparison and a limit.

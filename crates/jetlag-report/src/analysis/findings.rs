@@ -4,8 +4,12 @@
 //! A finding is only what limits the meaning of a number, because one finding makes the verdict *limited*. A broken
 //! expectation is a result, not a finding. Thresholds are listed in docs/measurement.md.
 
+use jetlag_stats::normal::BELOW_95;
+use jetlag_stats::quantile::Quantile;
+use jetlag_stats::share::exceeds_share;
+use jetlag_stats::spells::ENOUGH;
+
 use super::backlog::Backlog;
-use super::binomial::exceeds_share;
 use super::expectation::Of;
 use super::idle::HostIdle;
 use super::judge::Undecided;
@@ -15,9 +19,7 @@ use super::limit::{
 use super::metric::SaysNothing;
 use super::nodes;
 use super::protection;
-use super::quantile::Quantile;
 use super::recorded::Recorded;
-use super::spells::ENOUGH;
 use super::steady;
 use super::submission;
 use super::summary::{FrameCounts, HostSummary, Lack, Overhead, Stage, TenantSummary};
@@ -35,8 +37,6 @@ const DROPPED_SHARE: f64 = 0.01;
 const KEEPS_UP: f64 = 0.8;
 /// Completed frames from which a demand can be distinguished from chance.
 const DEMAND_FRAMES: u64 = 11;
-/// Standard errors of a one-sided 95 % bound of a mean.
-const ONE_SIDED_95: f64 = 1.645;
 /// Measured time below this share of the duration is a short run.
 pub(super) const SHORT_SHARE: f64 = 0.99;
 /// Load by other programs, in percent of all processors.
@@ -410,7 +410,7 @@ fn demand(case: &Case<'_>) -> Option<Demand> {
     Some(Demand {
         share: rate * service.mean_ms / 1e3,
         surely_too_much: case.summary.service_ms.count >= DEMAND_FRAMES
-            && rate * (service.mean_ms - ONE_SIDED_95 * service.error) / 1e3 > 1.0,
+            && rate * (service.mean_ms - BELOW_95 * service.error) / 1e3 > 1.0,
     })
 }
 

@@ -3,6 +3,8 @@
 //! Reads the host sampler's signals: load of the processors and jetlag's own load, in percent of all processors
 //! together (0 to 100), and memory in use, in bytes.
 
+use jetlag_stats::moments::mean;
+
 use super::summary::HostSummary;
 use crate::record::{Measurand, Part, Quantity, SampleRecord};
 use crate::units::Stamp;
@@ -56,10 +58,6 @@ impl HostReadings {
             samples: load.len() as u64,
         })
     }
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! What the frames of a series lack for the interval of a quantile, and how long it would take to have it.
 
+use jetlag_stats::spells;
 use serde::Serialize;
-
-use super::spells;
 
 /// What the frames of a series lack for the interval of a quantile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use jetlag_stats::moments::mean;
+
 use crate::record::{
     Event, FrameRecord, Manifest, Measurand, OVERHEAD_TENANT, Part, Phase, PhaseSpec, Quantity, RailRole,
 };
@@ -165,7 +167,7 @@ impl LiveView {
             .filter(|(.., signal)| is_core(signal))
             .filter_map(|(.., signal)| signal.value)
             .collect();
-        (!loads.is_empty()).then(|| loads.iter().sum::<f64>() / loads.len() as f64)
+        mean(&loads)
     }
 
     /// Forgets the highest values.

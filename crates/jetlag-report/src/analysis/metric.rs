@@ -1,7 +1,8 @@
 //! The figures of a tenant that an expectation may name, and where each is found in its summary.
 
+use jetlag_stats::quantile::Quantile;
+
 use super::missed;
-use super::quantile::Quantile;
 use super::summary::{Lack, Stage, Stats, TenantSummary, Unit};
 
 /// A figure of one tenant, such as `response.p99`.

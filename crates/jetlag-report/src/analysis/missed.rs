@@ -1,14 +1,16 @@
 //! The share of frames that miss, with its interval, and what it can support.
 //!
 //! A share of n frames that depend on each other varies like that of n ÷ τ independent ones. τ is the largest of three estimates: of
-//! neighbouring misses, of the batches of the run ([`super::batches`]), and of the response times up to p99. The last one counts
+//! neighbouring misses, of the batches of the run ([`jetlag_stats::batches`]), and of the response times up to p99. The last one counts
 //! because a run that has few misses, or none, shows no autocorrelation of misses.
 
-use super::autocorrelation::correlation;
-use super::batches::{Batches, Cells, variation};
+use jetlag_stats::autocorrelation::correlation;
+use jetlag_stats::batches::{Batches, Cells, variation};
+use jetlag_stats::quantile::Quantile;
+use jetlag_stats::share;
+pub(super) use jetlag_stats::share::interval;
+
 use super::dependence::{Dependence, Spread};
-use super::quantile::Quantile;
-use super::student::normal_quantile;
 
 const CONFIDENCE: f64 = 0.95;
 
@@ -42,26 +44,10 @@ impl MissRate {
     }
 }
 
-/// Independent frames without a miss that support a promise of a share below `limit`: with fewer, a share of `limit` shows none in one
-/// run of twenty or more. `None` where no number would: a limit of nothing, or of all.
+/// Frames without a miss that support a promise of a share below `limit`: with fewer, a share of `limit` shows none in one run of
+/// twenty or more. `None` where no number would: a limit of nothing, or of all.
 pub(super) fn needs(limit: f64) -> Option<f64> {
-    (0.0 < limit && limit < 1.0).then(|| ((1.0 - CONFIDENCE).ln() / (-limit).ln_1p()).ceil())
-}
-
-/// The interval of a share by so many independent frames: Wilson's, and where all frames are alike the exact one-sided bound.
-pub(super) fn interval(share: f64, worth: f64, confidence: f64) -> [f64; 2] {
-    let beyond = 1.0 - (1.0 - confidence).powf(1.0 / worth);
-    if share <= 0.0 {
-        return [0.0, beyond];
-    }
-    if share >= 1.0 {
-        return [1.0 - beyond, 1.0];
-    }
-    let z = normal_quantile(f64::midpoint(1.0, confidence));
-    let scale = 1.0 + z * z / worth;
-    let middle = (share + z * z / (2.0 * worth)) / scale;
-    let half = z / scale * (share * (1.0 - share) / worth + z * z / (4.0 * worth * worth)).sqrt();
-    [(middle - half).max(0.0), (middle + half).min(1.0)]
+    share::needs(limit, CONFIDENCE)
 }
 
 /// τ of events in order of time: 1 where they do not depend on each other as far as is seen.
@@ -161,12 +147,5 @@ mod tests {
         assert!((found.ci95[1] - 0.095).abs() < 0.001, "{found:?}");
         assert_eq!(of(&[true; 30]).ci95[1], 1.0);
         assert_eq!(MissRate::of((0, 0), &[], (&Dependence::NONE, 0)), None);
-    }
-
-    #[test]
-    fn a_promise_needs_so_many_frames_that_its_limit_would_show() {
-        assert_eq!(needs(0.01), Some(299.0));
-        assert_eq!(needs(0.1), Some(29.0));
-        assert_eq!((needs(0.0), needs(1.0)), (None, None));
     }
 }

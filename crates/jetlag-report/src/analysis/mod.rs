@@ -8,23 +8,18 @@
 //! Terms that the modules share:
 //!
 //! - *autocorrelation time* τ: the factor by which autocorrelation increases the variance of an estimate
-//!   (`autocorrelation`);
+//!   (`jetlag_stats::autocorrelation`);
 //! - *effective sample size*: n ÷ τ, the number of independent frames that would give the same precision
 //!   (`dependence`);
-//! - a quantile is *supported* if the effective sample is large enough for it (`quantile`); otherwise it is
+//! - a quantile is *supported* if the effective sample is large enough for it (`jetlag_stats::quantile`); otherwise it is
 //!   *withheld*, and the summary says how many frames it needs.
 
 mod amounts;
 mod attribution;
-mod autocorrelation;
 mod backlog;
 mod batch_work;
-mod batches;
-mod binomial;
-mod blocks;
 mod budget;
 mod cameras;
-mod changepoint;
 mod clocks;
 mod code;
 pub mod compare;
@@ -44,7 +39,6 @@ mod failed;
 mod failures;
 mod feeds;
 mod findings;
-mod histogram;
 mod host;
 mod idle;
 mod input_effect;
@@ -55,13 +49,11 @@ mod lack;
 mod layer_name;
 pub mod layers;
 mod limit;
-mod linear;
 pub mod live;
 mod machine;
 mod memory;
 mod metric;
 mod missed;
-mod moments;
 pub mod nodes;
 mod observer;
 mod outliers;
@@ -72,22 +64,17 @@ pub mod plot;
 mod power;
 mod predictability;
 mod protection;
-mod quantile;
 mod recorded;
-mod rhythm;
 pub mod roofline;
 mod sample;
 mod sampling;
 mod sensors;
 mod series;
 mod signals;
-mod spells;
 pub mod stamps;
 pub mod start_up;
-mod states;
 mod stats;
 mod steady;
-mod student;
 pub mod submission;
 mod summarizer;
 pub mod summary;
@@ -113,7 +100,6 @@ pub(crate) const HOST_BUSY: &str = code::Code::HostBusy.word();
 pub use amounts::parse_power;
 pub use expectation::{Expectation, ExpectationError, parse as parse_expectation};
 pub use explained::Explained;
-pub use quantile::Quantile;
 pub use recorded::Recorded;
 pub use summarizer::Summarizer;
 pub use summary::Summary;

@@ -1,8 +1,9 @@
 //! Time per node of a network: each node's share of the total, and its contribution to the variance of the response
 //! time.
 
+use jetlag_stats::normal::normal_quantile;
+
 use super::stats::six_decimals;
-use super::student::normal_quantile;
 use super::summary::{NodeResponse, NodeSummary, NodeTime, OperatorSummary};
 use crate::record::NodeRecord;
 use crate::scenario::{BackendChoice, Provider};

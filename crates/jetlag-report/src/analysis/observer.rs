@@ -4,11 +4,12 @@
 //! way: the measurement, where that is such a one. Quantiles are compared as [`super::compare`] compares two runs, each with
 //! its own 95 % interval.
 
+use jetlag_stats::quantile::Quantile;
+
 use super::compare::{Unknown, because, of_quantile, of_rates};
 use super::dependence::about;
 use super::interference::{Cell, Phases};
 use super::limit::{Limit, TraceLimit};
-use super::quantile::Quantile;
 use super::sample::Sample;
 use super::stats::six_decimals;
 use super::summary::kernels::{KernelPhase, Kernels};

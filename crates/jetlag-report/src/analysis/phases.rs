@@ -4,8 +4,9 @@
 //! or steps that are compared with each other: where they drop frames, fail or release late, the comparison covers
 //! only the frames that were served. The finding names these phases.
 
+use jetlag_stats::share::exceeds_share;
+
 use super::backlog::Backlog;
-use super::binomial::exceeds_share;
 use super::findings::{LATE_SHARE, SHORT_SHARE, drops_matter, line_at_end};
 use super::interference::{Cell, Phases};
 use super::limit::{Failures, InPhase, Limit, Lost, PhasesLimit};

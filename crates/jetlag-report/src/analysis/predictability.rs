@@ -5,9 +5,11 @@
 //! interpolated between neighbours, definition 7 of Hyndman and Fan. They are kept apart from our own quantiles,
 //! which are latencies that occurred: see docs/measurement.md, and [`Interpolated`].
 
-use super::autocorrelation::with_the_next;
+use jetlag_stats::autocorrelation::with_the_next;
+use jetlag_stats::quantile::Quantile;
+use jetlag_stats::quantile::interpolated_at;
+
 use super::dependence::Dependence;
-use super::quantile::Quantile;
 use super::series::Distribution;
 use super::stats::{interquartile_range, jitter, quotient, six_decimals};
 use super::summary::StagePredictability;
@@ -128,11 +130,10 @@ struct Ranks {
 impl Ranks {
     /// The percentile of these values in milliseconds, interpolated between the two ranks that it lies between.
     fn at(self, response: &Distribution, share: f64) -> Option<f64> {
-        let steps = self.last.checked_sub(self.first)? as f64 * share;
-        let below = self.first + steps.floor() as u64;
-        let ms = |rank: u64| Some(response.at_rank(rank)?.0 as f64 / 1e6);
-        let (low, high) = (ms(below)?, ms((below + 1).min(self.last))?);
-        Some(low + (high - low) * (steps - steps.floor()))
+        let count = (self.last + 1).checked_sub(self.first)?;
+        interpolated_at(count, share, |place| {
+            Some(response.at_rank(self.first + place)?.0 as f64 / 1e6)
+        })
     }
 
     /// Those from `low` to `high` milliseconds.

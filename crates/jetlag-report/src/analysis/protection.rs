@@ -3,8 +3,9 @@
 //!
 //! A pure rule over slowdowns; `interference` computes these.
 
+use jetlag_stats::quantile::Quantile;
+
 use super::limit::{Limit, Promise, ServingLimit};
-use super::quantile::Quantile;
 use super::summary::Slowdown;
 use crate::scenario::{Scenario, Sharing, Tenant};
 

@@ -4,10 +4,11 @@
 //! depend on the order of frames. Durations are kept as they are; a run that is too long for that counts them in a
 //! [`Histogram`].
 
+use jetlag_stats::histogram::{self, Histogram};
+use jetlag_stats::quantile::Quantile;
+
 use super::dependence::{Bounds, Dependence};
-use super::histogram::{self, Histogram};
 use super::lack::Lack;
-use super::quantile::Quantile;
 use crate::units::Nanos;
 
 /// Durations that are put into bins together. One at a time, each would wait for a cache miss, because the bins of all

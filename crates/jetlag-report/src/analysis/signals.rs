@@ -6,7 +6,9 @@
 //! asks what share of the run's moments are as close to such a change, of any signal, as the shift is. If the share
 //! is small, signal and shift changed together by more than chance.
 
-use super::changepoint::{SHORTEST, levels, median};
+use jetlag_stats::changepoint::{SHORTEST, levels};
+use jetlag_stats::median::median;
+
 use super::summary::SignalChange;
 use super::track::{Point, Track, Tracks};
 use crate::record::Quantity;

@@ -1,7 +1,8 @@
 //! Turns a complete series into the figures of the summary, in milliseconds with nanosecond resolution.
 
+use jetlag_stats::quantile::Quantile;
+
 use super::dependence::Dependence;
-use super::quantile::Quantile;
 use super::series::{Distribution, Estimate};
 use super::summary::{Intervals, Lack, Lacks, Stats};
 use crate::units::Nanos;

@@ -9,10 +9,12 @@
 //! - all changes are within the first quarter: the tenant had not settled, and the warm-up was too short;
 //! - otherwise: shifts, each compared with the clocks and temperatures that were sampled (`signals`).
 
-use super::changepoint::median;
+use jetlag_stats::line::Line;
+use jetlag_stats::median::median;
+use jetlag_stats::states::states;
+
 use super::limit::{Limit, SteadyLimit};
 use super::signals::{self, Moment};
-use super::states::states;
 use super::stats::six_decimals;
 use super::summary::{Shift, Steady};
 use super::track::Tracks;
@@ -123,15 +125,7 @@ fn level_of_each(medians: &[f64], changes: &[usize]) -> Vec<f64> {
 
 /// The relative change from the start of the straight line to its end, if that matters.
 fn drift(medians: &[f64]) -> Option<f64> {
-    let n = medians.len() as f64;
-    let (middle, mean) = ((n - 1.0) / 2.0, medians.iter().sum::<f64>() / n);
-    let squares: f64 = (0..medians.len()).map(|i| (i as f64 - middle).powi(2)).sum();
-    let products: f64 = medians
-        .iter()
-        .zip(0..)
-        .map(|(value, i)| (f64::from(i) - middle) * (value - mean))
-        .sum();
-    let rise = products / squares * (n - 1.0);
+    let Line { mean, rise, .. } = Line::through(medians);
     // Response times cannot follow a line that starts or ends at or below zero.
     let start = mean - rise / 2.0;
     if start <= 0.0 || start + rise <= 0.0 {

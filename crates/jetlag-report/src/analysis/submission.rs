@@ -13,10 +13,11 @@
 //! A full launch queue makes the host wait too, at any depth of the ring. Then the device still has a whole queue of
 //! launches to execute when the host is done, which takes it far longer than half a millisecond.
 
+use jetlag_stats::quantile::Quantile;
+
 use super::dependence::Dependence;
 use super::idle::HostIdle;
 use super::limit::{Limit, ServingLimit, Submitted};
-use super::quantile::Quantile;
 use super::series::Series;
 use super::stats::{ns_to_ms, six_decimals, stats};
 use super::summary::{Shares, Submitting};

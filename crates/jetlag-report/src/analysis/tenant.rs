@@ -1,5 +1,7 @@
 //! Collects one tenant's frames (and nodes, where they were timed) and computes its part of the summary.
 
+use jetlag_stats::quantile::Quantile;
+
 use super::batch_work::{BatchWork, Work};
 use super::cameras::ByCamera;
 use super::input_effect::{self, Fed};
@@ -7,7 +9,6 @@ use super::missed::MissRate;
 use super::nodes;
 use super::plot::{self, Drawn, Slices};
 use super::predictability::{of_stage, predictability};
-use super::quantile::Quantile;
 use super::sample::Sample;
 use super::series::{Distribution, Series};
 use super::stamps::Impossible;

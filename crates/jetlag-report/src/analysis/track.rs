@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use jetlag_stats::median::upper_median;
+
 use crate::record::{Averaging, Measurand, Part, Quantity, SampleRecord, SignalRecord};
 use crate::units::{Nanos, Stamp};
 
@@ -163,8 +165,7 @@ impl Track {
             .windows(2)
             .map(|pair| (pair[1].at - pair[0].at).0)
             .collect();
-        let middle = gaps.len() / 2;
-        (!gaps.is_empty()).then(|| Nanos(*gaps.select_nth_unstable(middle).1))
+        upper_median(&mut gaps, Ord::cmp).map(Nanos)
     }
 }
 

@@ -7,6 +7,8 @@
 
 use std::borrow::Cow;
 
+use jetlag_stats::normal::WITHIN_95;
+
 use super::energy::{integrate, is_linked, usual};
 use super::track::Point;
 use crate::units::{Nanos, Stamp};
@@ -15,8 +17,6 @@ use crate::units::{Nanos, Stamp};
 const RENEWALS: i64 = 10;
 /// A window of averaging that is as many renewals long makes readings that follow each other smoothly.
 const SMOOTH: f64 = 2.0;
-/// 97.5 % of a normal distribution.
-const NORMAL_975: f64 = 1.96;
 /// Share of the window that may lie in gaps.
 pub(super) const UNSEEN: f64 = 0.01;
 /// A sensor whose averaging window covers this share of the reading interval counts as covering all of it.
@@ -292,7 +292,7 @@ fn between(line: &Line<'_>, covers: bool, window: (Stamp, Stamp)) -> f64 {
         // count as well.
         _ => squares(line, covers, window, 1).max(squares(line, covers, window, 2)),
     };
-    NORMAL_975 * squares.sqrt()
+    WITHIN_95 * squares.sqrt()
 }
 
 /// The variance of that, from the differences of readings that are so many apart.

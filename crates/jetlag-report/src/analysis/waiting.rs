@@ -19,8 +19,9 @@
 //!
 //! Which τ counts in the end is decided in [`dependence`](super::dependence).
 
-use super::moments::Moments;
-use super::quantile::Quantile;
+use jetlag_stats::moments::Moments;
+use jetlag_stats::quantile::Quantile;
+
 use super::timeline::Placed;
 use crate::scenario::{Arrival, Overload, Tenant};
 
@@ -201,12 +202,12 @@ fn finished(frame: &Placed) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use jetlag_stats::autocorrelation::correlation;
     use rand_distr::{Distribution as _, Exp1, StandardNormal};
     use rand_pcg::Pcg64;
     use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
-    use crate::analysis::autocorrelation::correlation;
     use crate::units::Stamp;
 
     /// Frames one after the other, with so many nanoseconds from release to release and of service.

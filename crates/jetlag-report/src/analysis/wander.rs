@@ -5,9 +5,13 @@
 //! by their own correlation from slot to slot (M. S. Bartlett, *Journal of the Royal Statistical Society* 98, 1935), and a signal is
 //! named only where the agreement is beyond chance for as many signals as were looked at, and in the direction in which it could matter.
 
-use super::changepoint::median;
+use jetlag_stats::correlation::{pearson, ranks};
+use jetlag_stats::median::median;
+use jetlag_stats::moments::{mean, mean_and_variance};
+use jetlag_stats::quantile::nearest;
+use jetlag_stats::student::t_quantile;
+
 use super::stats::six_decimals;
-use super::student::t_quantile;
 use super::summary::{Companion, Wander};
 use super::track::{Track, Tracks};
 use crate::record::Quantity;
@@ -49,14 +53,15 @@ pub(super) fn wander(responses: &[(Stamp, i64)], tracks: &Tracks) -> Option<Wand
     let frames = median(&mut slots.iter().map(|slot| slot.frames as f64).collect::<Vec<f64>>())?;
     // What medians of so many independent frames would vary by is no wandering.
     let by_chance = within * (std::f64::consts::FRAC_PI_2 / frames).sqrt();
-    let between = (variance(&in_order) - by_chance * by_chance).max(0.0).sqrt();
+    let between = (mean_and_variance(&in_order)?.1 - by_chance * by_chance)
+        .max(0.0)
+        .sqrt();
     let quarter = in_order.len().div_ceil(4);
-    let at = |share: f64| medians[((medians.len() - 1) as f64 * share).round() as usize];
     Some(Wander {
         slot_s: (slots[0].to - slots[0].from).as_secs_f64(),
         slots: in_order.len() as u64,
-        low_ms: six_decimals(at(0.1)),
-        high_ms: six_decimals(at(0.9)),
+        low_ms: six_decimals(nearest(&medians, 0.1)?),
+        high_ms: six_decimals(nearest(&medians, 0.9)?),
         first_ms: six_decimals(median(&mut in_order[..quarter].to_vec())?),
         last_ms: six_decimals(median(&mut in_order[in_order.len() - quarter..].to_vec())?),
         between: six_decimals(between / typical),
@@ -71,12 +76,6 @@ impl Wander {
     pub(super) fn prevails(&self) -> bool {
         self.between >= MATERIAL && self.between > PREVAILS * self.within
     }
-}
-
-fn variance(values: &[f64]) -> f64 {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)
 }
 
 fn slots(responses: &[(Stamp, i64)]) -> Option<Vec<Slot>> {
@@ -122,7 +121,7 @@ fn companion(slots: &[Slot], medians: &[f64], tracks: &Tracks) -> Option<Compani
         let read: Vec<(f64, f64)> = slots
             .iter()
             .zip(medians)
-            .filter_map(|(slot, &median)| Some((mean(track, slot)?, median)))
+            .filter_map(|(slot, &median)| Some((mean_of(track, slot)?, median)))
             .collect();
         let (signal, speed): (Vec<f64>, Vec<f64>) = read.into_iter().unzip();
         let (signal_ranks, speed_ranks) = (ranks(&signal), ranks(&speed));
@@ -157,34 +156,14 @@ fn direction(track: &Track) -> Option<f64> {
     }
 }
 
-fn mean(track: &Track, slot: &Slot) -> Option<f64> {
+fn mean_of(track: &Track, slot: &Slot) -> Option<f64> {
     let points = track.within((slot.from, slot.to));
-    let sum: f64 = points.iter().map(|point| point.value).sum();
-    (!points.is_empty()).then(|| sum / points.len() as f64)
-}
-
-/// The rank of each value, equal values sharing theirs.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-    let mut ranks = vec![0.0; values.len()];
-    let mut before = 0;
-    for equal in order.chunk_by(|&a, &b| values[a] == values[b]) {
-        let shared = before as f64 + (equal.len() - 1) as f64 / 2.0;
-        equal.iter().for_each(|&place| ranks[place] = shared);
-        before += equal.len();
-    }
-    ranks
+    mean(&points.iter().map(|point| point.value).collect::<Vec<f64>>())
 }
 
 /// `None` where one of the two never changes, or too few are known.
 fn correlation(a: &[f64], b: &[f64]) -> Option<f64> {
-    let n = a.len() as f64;
-    let (mean_a, mean_b) = (a.iter().sum::<f64>() / n, b.iter().sum::<f64>() / n);
-    let product: f64 = a.iter().zip(b).map(|(a, b)| (a - mean_a) * (b - mean_b)).sum();
-    let squares = |values: &[f64], mean: f64| values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-    let size = (squares(a, mean_a) * squares(b, mean_b)).sqrt();
-    (a.len() >= SLOTS && size > 0.0).then(|| product / size)
+    pearson(a, b).filter(|_| a.len() >= SLOTS)
 }
 
 /// The correlation of each value with the next one, not below zero.

@@ -9,6 +9,8 @@
 
 use std::collections::VecDeque;
 
+use jetlag_stats::random::scattered;
+
 use crate::record::{FrameRecord, Outcome, Phase, Stage};
 use crate::units::{Nanos, Stamp};
 
@@ -353,7 +355,7 @@ impl Watched {
     fn is_sampled(&mut self, sequence: u64) -> bool {
         self.seen += 1;
         let [_, most] = self.most;
-        let drawn = |sequence: u64, every: u64| scrambled(sequence).is_multiple_of(every);
+        let drawn = |sequence: u64, every: u64| scattered(sequence).is_multiple_of(every);
         while self.usual.len() >= most && drawn(sequence, self.every) {
             self.every *= 2;
             let every = self.every;
@@ -396,14 +398,6 @@ impl Behind {
             ..longest
         }
     }
-}
-
-/// A hash of a number (the last step of SplitMix64): neighbouring numbers give unrelated results.
-fn scrambled(number: u64) -> u64 {
-    let mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 
 use std::borrow::Cow;
 
-use super::quantile::Quantile;
+use jetlag_stats::quantile::Quantile;
+
 use super::series::Series;
 use super::stats::ns_to_ms;
 use super::summary::waterfall::{Part, Slowest, Waterfall};

@@ -45,7 +45,7 @@ impl Benchmark for Mean {
 
 /// Scenes of ten frames; what makes a scene hard is the same for all of its frames.
 fn scenes(seed: u64, count: usize, shift: f64) -> Mean {
-    let dice = &mut Dice(seed);
+    let dice = &mut Dice::new(seed);
     let mut values = Vec::new();
     for _ in 0..count {
         let scene = 0.5 + 0.1 * dice.normal();

@@ -160,7 +160,7 @@ fn the_result_file_of_a_drive_gives_the_devkit_the_same_figures() {
     write_drive(&Drive::new(8, 3), &root, &mut |_, _| ()).unwrap();
     let mut samples = labels(&root.join(VERSION));
     assert!(samples.len() >= 6);
-    let dice = &mut Dice(1);
+    let dice = &mut Dice::new(1);
     for (_, sample) in &mut samples {
         for truth in &sample.truths {
             if dice.chance(0.85) {

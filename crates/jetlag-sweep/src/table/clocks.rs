@@ -1,5 +1,7 @@
 //! Clocks that moved between runs: figures of runs at other clocks are not figures of their settings.
 
+use jetlag_stats::median::upper_median;
+
 use super::Table;
 
 /// Deviation from the median clock of all runs that is told.
@@ -23,8 +25,8 @@ impl Table {
                 .iter()
                 .filter_map(|row| row.figure(&clock).value)
                 .collect();
-            values.sort_by(f64::total_cmp);
-            let Some(&median) = values.get(values.len() / 2).filter(|median| **median > 0.0) else {
+            let Some(median) = upper_median(&mut values, f64::total_cmp).filter(|median| *median > 0.0)
+            else {
                 continue;
             };
             for row in &mut self.rows {

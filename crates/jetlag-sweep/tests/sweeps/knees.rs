@@ -1,18 +1,19 @@
 //! Knees of known truth: a formula with noise, and a queue whose 99th percentile is known exactly.
 
+use jetlag_stats::random::SplitMix64;
 use jetlag_sweep::Figure;
 use jetlag_sweep::knee::{Knee, Promise, Search, Step, Told, Verdict, answer, broken_by_less, verdict};
 
-/// SplitMix64, so that seeds mean the same everywhere.
-struct Random(u64);
+/// Seeds mean the same everywhere.
+struct Random(SplitMix64);
 
 impl Random {
+    fn new(seed: u64) -> Self {
+        Random(SplitMix64::new(seed))
+    }
+
     fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        self.0.unit()
     }
 
     fn exponential(&mut self, rate: f64) -> f64 {
@@ -49,7 +50,7 @@ fn hz() -> Vec<f64> {
 fn a_knee_with_noise_from_run_to_run_is_in_its_interval_in_95_of_100_seeds() {
     let (mut found, mut runs, mut width) = (0, 0, 0.0);
     for seed in 0..100 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let offset = random.unit() * 20.0;
         // 10 ms at rest, 33 ms at the knee.
         let truth = 100.0 + offset;
@@ -84,7 +85,7 @@ fn the_knee_of_a_queue_is_in_its_interval_in_95_of_100_seeds() {
     let truth = service - 100_f64.ln() / limit;
     let (mut found, mut runs) = (0, 0);
     for seed in 0..100 {
-        let mut random = Random(1000 + seed);
+        let mut random = Random::new(1000 + seed);
         let knee = search(&hz(), limit, 5, 98, |hz| Told {
             figures: vec![queue(&mut random, hz, service)],
             failed: false,

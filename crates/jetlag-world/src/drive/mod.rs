@@ -19,12 +19,13 @@ mod tests;
 mod traffic;
 
 use jetlag_record::units::Nanos;
+use jetlag_stats::random::scattered;
 
 pub use moment::{Actor, Moment, Seen};
 
 use crate::course::{Course, Motion, between};
 use crate::layout::{Light, Street, light, street};
-use crate::vector::{Dice, mix};
+use crate::vector::Dice;
 use roadside::Roadside;
 use traffic::{OWN_LANE, Traffic};
 
@@ -167,7 +168,7 @@ impl Drive {
             traffic: Traffic::new(dice, half, START, &own),
             own,
             roadside: Roadside::new(dice, half),
-            key: mix(dice.bits()),
+            key: scattered(dice.bits()),
         }
     }
 

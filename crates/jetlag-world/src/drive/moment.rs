@@ -2,12 +2,13 @@
 
 use jetlag_record::detection::Box3d;
 use jetlag_record::units::Nanos;
+use jetlag_stats::random::scattered;
 
 use super::place::Placed;
 use super::{Drive, Ego, Identity, LIDAR_PLACE, Span};
 use crate::ground::Ground;
 use crate::layout::{GROUND, Layout, Thing, wrap};
-use crate::vector::{Pose, mix};
+use crate::vector::Pose;
 use crate::{Class, Image, Object, Sweep, camera, lidar, objects};
 
 /// Somebody at a moment: the ground truth in the world.
@@ -84,7 +85,7 @@ impl Moment {
             },
             light: drive.light.turned(ego.yaw as f32),
             key: drive.key,
-            noise: mix(drive.key ^ time.0 as u64),
+            noise: scattered(drive.key ^ time.0 as u64),
         };
         let mut moment = Moment {
             time,

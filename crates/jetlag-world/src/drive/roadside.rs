@@ -4,13 +4,14 @@
 use std::f64::consts::{FRAC_PI_2, PI};
 
 use jetlag_record::detection::Box3d;
+use jetlag_stats::random::scattered;
 
 use super::place::{Placed, What};
 use super::{Identity, Span};
 use crate::course::{Course, between};
 use crate::layout::{touch, wrap};
 use crate::models::{self, Clutter, Size};
-use crate::vector::{Dice, mix};
+use crate::vector::Dice;
 
 /// Metres to a cell.
 const CELL: f64 = 24.0;
@@ -51,7 +52,7 @@ impl Roadside {
     fn cell(&self, number: i64, course: &Course) -> Vec<Placed> {
         let mut cell = Cell {
             number,
-            key: mix(self.key ^ number as u64),
+            key: scattered(self.key ^ number as u64),
             half: self.half,
             course,
             dice: Dice::new(self.key, number as u64),

@@ -5,11 +5,13 @@
 
 use std::f64::consts::PI;
 
+use jetlag_stats::random::scattered;
+
 use super::place::{Placed, What};
 use super::{Identity, Span};
 use crate::course::{Motion, between};
 use crate::models;
-use crate::vector::{Dice, mix};
+use crate::vector::Dice;
 
 /// Who is in a lane.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +111,7 @@ impl Traffic {
 
     /// Who is in a slot.
     fn one(&self, lane: &Lane, number: u64, place: i64, moved: f64, second: f64) -> Option<Placed> {
-        let mut dice = Dice::new(mix(self.key ^ number), place as u64);
+        let mut dice = Dice::new(scattered(self.key ^ number), place as u64);
         if !dice.chance(lane.chance) {
             return None;
         }

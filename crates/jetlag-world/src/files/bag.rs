@@ -14,10 +14,11 @@ use jetlag_bags::message::{CompressedImage, Header, TransformStamped};
 use jetlag_bags::write::{Message, XYZI_RING, cloud, pinhole};
 use jetlag_bags::{BagWriter, Time};
 use jetlag_record::units::Nanos;
+use jetlag_stats::random::scattered;
 
 use super::order::in_order;
 use super::{BEGIN, CAMERA_TURN, FilesError, Progress, Sensor, Written, captured, intrinsic, jpeg, turn};
-use crate::vector::{hash01, mix};
+use crate::vector::hash01;
 use crate::{CAMERA, CAMERA_PLACE, Drive, Ego, IMAGE_SIZE, LIDAR, LIDAR_PLACE, Rate, Sweep};
 
 /// How often the vehicle tells where it is.
@@ -103,7 +104,7 @@ fn delay(seed: u64, what: What, number: u64) -> Nanos {
         What::Image => (9_000.0, 16_000.0),
         What::Sweep => (4_000.0, 12_000.0),
     };
-    let chance = hash01(mix(seed ^ 0xde1a) ^ what as u64, number);
+    let chance = hash01(scattered(seed ^ 0xde1a) ^ what as u64, number);
     Nanos::from_micros((least + spread * chance * chance * chance) as i64)
 }
 

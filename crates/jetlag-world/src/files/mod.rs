@@ -15,9 +15,10 @@ use jetlag_record::whole;
 use std::path::{Path, PathBuf};
 
 use jetlag_record::units::Nanos;
+use jetlag_stats::random::scattered;
 
 use crate::camera::{CENTRE, FOCAL};
-use crate::{Drive, Image, Rate, vector};
+use crate::{Drive, Image, Rate};
 
 pub use bag::bag;
 pub use jetlag_bags::BagWriter;
@@ -68,7 +69,7 @@ enum Sensor {
 
 /// When the camera captures first: both sensors have clocks of their own. Below 20 ms, in whole microseconds.
 fn camera_begins(drive: &Drive) -> Nanos {
-    Nanos::from_micros((vector::mix(drive.seed() ^ 0xca) % 20_000) as i64)
+    Nanos::from_micros((scattered(drive.seed() ^ 0xca) % 20_000) as i64)
 }
 
 /// When a sensor has its capture of this number, from the drive's beginning.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use jetlag_record::units::Nanos;
+use jetlag_stats::random::scattered;
 use serde_json::{Value, json};
 
 use super::json::{Table, table};
@@ -16,7 +17,6 @@ use super::{
     BEGIN, CAMERA_TURN, FilesError, Progress, Sensor, Written, captured, intrinsic, jpeg, make_folder, map,
     turn, write,
 };
-use crate::vector::mix;
 use crate::{
     Actor, CAMERA, CAMERA_PLACE, Class, Drive, IMAGE_SIZE, Identity, LIDAR, LIDAR_PLACE, Object, Sweep,
 };
@@ -51,8 +51,8 @@ struct Tokens(u64);
 
 impl Tokens {
     fn of(&self, kind: Of, number: u64) -> String {
-        let high = mix(mix(self.0 ^ (kind as u64) << 56) ^ number);
-        format!("{high:016x}{:016x}", mix(high ^ self.0))
+        let high = scattered(scattered(self.0 ^ (kind as u64) << 56) ^ number);
+        format!("{high:016x}{:016x}", scattered(high ^ self.0))
     }
 
     /// Of another row of the same kind; empty where there is none.
@@ -134,7 +134,7 @@ pub fn nuscenes(drive: &Drive, out: &Path, progress: Progress<'_>) -> Result<Wri
     }
     make_folder(&out.join("maps"))?;
     make_folder(&tables)?;
-    let tokens = Tokens(mix(drive.seed() ^ 0x006e_7573));
+    let tokens = Tokens(scattered(drive.seed() ^ 0x006e_7573));
     let samples = u64::from(drive.seconds()) * KEYFRAMES + 1;
     let planned = planned(drive);
     let mut writer = Captures {
@@ -286,7 +286,7 @@ fn annotated(
         let instance = tokens.of(Of::Instance, identity.number());
         let token = |number: usize| {
             let sample = all.get(number)?.sample;
-            Some(tokens.of(Of::Annotation, mix(identity.number()) ^ sample))
+            Some(tokens.of(Of::Annotation, scattered(identity.number()) ^ sample))
         };
         for (
             number,

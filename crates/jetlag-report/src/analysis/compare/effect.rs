@@ -14,12 +14,14 @@
 //! the variation within them explains, the interval is computed by Student's t over the runs, with their degrees of
 //! freedom. The wider of the two intervals is used.
 
-use crate::analysis::autocorrelation::correlation_of_events;
+use jetlag_stats::autocorrelation::correlation_of_events;
+use jetlag_stats::normal::normal_quantile;
+use jetlag_stats::quantile::Quantile;
+use jetlag_stats::student::t_quantile;
+
 use crate::analysis::dependence::{self, Bounds, Dependence};
 use crate::analysis::lack::Lack;
 use crate::analysis::missed;
-use crate::analysis::quantile::Quantile;
-use crate::analysis::student::{normal_quantile, t_quantile};
 
 /// The result of comparing one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! Judges each figure of each tenant: its change, the interval of that, or why it is unknown.
 
-use super::super::quantile::Quantile;
+use jetlag_stats::quantile::Quantile;
+
 use super::super::stats::six_decimals;
 use super::super::summary::Lack;
 use super::effect::{self, Effect, Promises, Unknown};

@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use jetlag_stats::median::upper_median;
+
 use super::busy::Resource;
 use super::graph::{Edge, Graph, Via};
 use super::node::{NO_TENANT, NONE, What};
@@ -166,10 +168,7 @@ pub(super) fn usual(graph: &Graph) -> BTreeMap<(u16, bool), i64> {
     }
     seen.into_iter()
         .filter(|(_, values)| values.len() >= ENOUGH)
-        .map(|(key, mut values)| {
-            let middle = values.len() / 2;
-            (key, *values.select_nth_unstable(middle).1)
-        })
+        .filter_map(|(key, mut values)| Some((key, upper_median(&mut values, Ord::cmp)?)))
         .collect()
 }
 

@@ -18,6 +18,7 @@ use super::stats::six_decimals;
 use super::summary::input_effect::{Counted, InputEffect, SizeSlope, Sizes, WhyWithheld, Withheld};
 use crate::record::Stage;
 use crate::scenario::{Sensor, SourceSpec};
+use jetlag_stats::median::upper_median;
 use slope::{Sized, Slope, Unknown};
 
 /// From p10 to p90 sizes must differ by this share of their median; less is of no consequence, and often only a few frames.
@@ -123,12 +124,7 @@ fn sizes(frames: &[Fed]) -> Option<Sizes> {
 }
 
 fn median(values: impl Iterator<Item = i64>) -> f64 {
-    let mut values: Vec<i64> = values.collect();
-    let middle = values.len() / 2;
-    match values.is_empty() {
-        true => 0.0,
-        false => *values.select_nth_unstable(middle).1 as f64,
-    }
+    upper_median(&mut values.collect::<Vec<i64>>(), Ord::cmp).unwrap_or(0) as f64
 }
 
 /// How many distinct inputs there are, and of each frame the place of its input, in the order of the source. A frame whose

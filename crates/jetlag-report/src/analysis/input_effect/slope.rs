@@ -13,11 +13,12 @@
 //! Methodology* 28, 2002). A block is at least as long as two autocorrelation times of what inputs add (`blocks`).
 //! The variance that follows from that time, Σ a² τ of what inputs add, is taken where it is larger: few blocks underestimate it.
 
+use jetlag_stats::blocks::{LEAST_BLOCKS, block_length, repeats};
+use jetlag_stats::linear::dot;
+use jetlag_stats::student::t_quantile;
+
 use super::course::{Course, take_off_all};
 use super::fast::fast;
-use crate::analysis::blocks::{LEAST_BLOCKS, block_length, repeats};
-use crate::analysis::linear::dot;
-use crate::analysis::student::t_quantile;
 
 /// Distinct inputs that a slope needs: below, there are not as many blocks as an interval needs.
 pub(super) const LEAST_INPUTS: u64 = 40;

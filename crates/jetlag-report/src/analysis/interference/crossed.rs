@@ -12,10 +12,11 @@
 
 use std::collections::BTreeMap;
 
+use jetlag_stats::quantile::Quantile;
+
 use super::Phases;
 use super::figure::{FEWEST, Figure};
 use super::turns::Frame;
-use crate::analysis::quantile::Quantile;
 use crate::analysis::stats::six_decimals;
 use crate::analysis::summary::interference::{Contrast, Effect};
 

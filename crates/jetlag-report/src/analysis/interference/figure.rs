@@ -6,8 +6,9 @@
 //! W. A. Fuller, *Annals of Statistics* 19, 1991). What rounds move two quantiles alike by cancels in their ratio: that is what
 //! neighbouring turns are for. Frames within a round may depend on each other as they like.
 
-use crate::analysis::quantile::Quantile;
-use crate::analysis::student::t_quantile;
+use jetlag_stats::linear::centre;
+use jetlag_stats::quantile::Quantile;
+use jetlag_stats::student::t_quantile;
 
 /// Fewer rounds give no interval: the spread of three says little.
 pub(super) const FEWEST: usize = 4;
@@ -30,7 +31,8 @@ impl Figure {
             let below = round.iter().filter(|&&took| took <= value).count();
             (below as f64 - p * round.len() as f64) / count
         };
-        let surplus = centred(rounds.iter().map(surplus).collect());
+        let mut surplus: Vec<f64> = rounds.iter().map(surplus).collect();
+        centre(&mut surplus);
         // Rounds that happen to agree do not make the distribution a vertical line.
         let least = (p * (1.0 - p) / count).sqrt() / 2.0;
         let open = 2.0 * spread(&surplus).max(least).max(1.0 / count);
@@ -111,12 +113,6 @@ pub(super) fn sharing(rounds: &[Vec<i64>], quantile: Quantile) -> f64 {
     } else {
         rounds.len() as f64
     }
-}
-
-fn centred(mut values: Vec<f64>) -> Vec<f64> {
-    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-    values.iter_mut().for_each(|value| *value -= mean);
-    values
 }
 
 /// The standard error of a sum of what so many rounds contribute, each with mean zero.

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use jetlag_stats::moments::Moments;
+
 use super::turns::{Frame, Round, of_blocks, slowdown};
-use crate::analysis::moments::Moments;
 use crate::analysis::sample::Sample;
 use crate::analysis::series::Series;
 use crate::analysis::summary::{FrameCounts, Slowdown};

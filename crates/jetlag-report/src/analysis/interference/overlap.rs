@@ -8,11 +8,12 @@
 
 use std::collections::BTreeSet;
 
+use jetlag_stats::quantile::Quantile;
+
 use super::cover::{Cover, by_company};
 use super::gather::{Phases, Span, Spans};
 use super::schedule::{self, Cycle, presence};
 use super::two_stage::{Frames, Lost, Unknown, lost};
-use crate::analysis::quantile::Quantile;
 use crate::analysis::recorded::Recorded;
 use crate::analysis::stats::{ns_to_ms, six_decimals};
 use crate::analysis::summary::interference::{Met, Overlap, Withheld};
@@ -287,10 +288,10 @@ impl Met {
         let n = services.len() as u64;
         Met {
             frames: n,
-            service_p50_ms: Quantile::P50.supported_by(n).then(|| {
-                let rank = Quantile::P50.rank(n) as usize;
-                ns_to_ms(*services.select_nth_unstable_by(rank - 1, f64::total_cmp).1)
-            }),
+            service_p50_ms: Quantile::P50
+                .of(&mut services, f64::total_cmp)
+                .filter(|_| Quantile::P50.supported_by(n))
+                .map(ns_to_ms),
         }
     }
 }

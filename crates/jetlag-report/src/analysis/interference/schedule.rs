@@ -9,9 +9,11 @@
 //! What is left is the frame's number. Where rates are multiples, the co-runner is due at every third frame, say, and so is
 //! whatever repeats with the content: the key frames of a video, every n-th heavy image. [`Cycle`] is what has to be taken off then.
 
+use jetlag_stats::median::upper_median;
+use jetlag_stats::rhythm::rhythm;
+
 use super::cover::Cover;
 use super::gather::Span;
-use crate::analysis::rhythm::rhythm;
 use crate::scenario::Arrival;
 use crate::units::{Nanos, Stamp};
 
@@ -26,15 +28,6 @@ pub(super) fn due(span: &Span, arrival: Arrival) -> Stamp {
     }
 }
 
-/// The middle one of durations; zero of none.
-fn median(mut all: Vec<Nanos>) -> Nanos {
-    if all.is_empty() {
-        return Nanos::ZERO;
-    }
-    let middle = all.len() / 2;
-    *all.select_nth_unstable(middle).1
-}
-
 fn after(stamp: Stamp, by: Nanos) -> Stamp {
     Stamp(stamp.0.saturating_add(by.0))
 }
@@ -42,7 +35,8 @@ fn after(stamp: Stamp, by: Nanos) -> Stamp {
 /// The times in which a tenant would be in service if all its frames lasted as long as their median, from when they were due.
 pub(super) fn presence(spans: &[Span], arrival: Arrival) -> Cover {
     let served = spans.iter().filter(|span| span.is_served());
-    let lasts = median(served.map(|span| span.finished - due(span, arrival)).collect());
+    let mut lasting: Vec<Nanos> = served.map(|span| span.finished - due(span, arrival)).collect();
+    let lasts = upper_median(&mut lasting, Ord::cmp).unwrap_or(Nanos::ZERO);
     let mut dues: Vec<Stamp> = spans.iter().map(|span| due(span, arrival)).collect();
     dues.sort_unstable();
     Cover::of_stretches(dues.into_iter().map(|due| (due, after(due, lasts))))
@@ -50,13 +44,13 @@ pub(super) fn presence(spans: &[Span], arrival: Arrival) -> Cover {
 
 /// For each frame, the share of a median frame from when it was due that company would cover.
 pub(super) fn met(frames: &[Span], arrival: Arrival, company: &Cover) -> Vec<f64> {
-    let lasts = median(
-        frames
-            .iter()
-            .map(|frame| frame.finished - frame.started)
-            .collect(),
-    )
-    .max(Nanos(1));
+    let mut lasting: Vec<Nanos> = frames
+        .iter()
+        .map(|frame| frame.finished - frame.started)
+        .collect();
+    let lasts = upper_median(&mut lasting, Ord::cmp)
+        .unwrap_or(Nanos::ZERO)
+        .max(Nanos(1));
     let share = |frame: &Span| {
         // Not beyond the last stamp there is, which a damaged file may name.
         let from = due(frame, arrival).min(Stamp(i64::MAX - lasts.0));
@@ -147,11 +141,7 @@ impl Releases {
         let mut sequences: Vec<u32> = spans.iter().map(|span| span.sequence).collect();
         sequences.sort_unstable();
         let mut steps: Vec<u32> = sequences.windows(2).map(|pair| pair[1] - pair[0]).collect();
-        if steps.is_empty() {
-            return None;
-        }
-        let middle = steps.len() / 2;
-        let step = (*steps.select_nth_unstable(middle).1).max(1);
+        let step = upper_median(&mut steps, Ord::cmp)?.max(1);
         let number = f64::from(last.sequence.wrapping_sub(first.sequence)) / f64::from(step);
         let period = (last.released - first.released).0 as f64 / number;
         (number > 0.0 && period > 0.0).then_some(Releases { number, period, step })

@@ -3,8 +3,10 @@
 //! The figure of a quantile is that of all turns beside others over that of all turns alone, with an interval from what rounds
 //! differ by ([`Figure`]). Chosen among others by measurement: docs/measurement.md.
 
+use jetlag_stats::moments::mean_and_variance;
+use jetlag_stats::quantile::Quantile;
+
 use super::figure::{FEWEST, Figure, sharing};
-use crate::analysis::quantile::Quantile;
 use crate::analysis::sample::Sample;
 use crate::analysis::stats::{quotient, six_decimals};
 use crate::analysis::summary::interference::Withheld;
@@ -173,9 +175,7 @@ fn median_ratio(together: &[i64], alone: &[i64]) -> Option<f64> {
 }
 
 fn median(mut durations: Vec<i64>) -> Option<f64> {
-    durations.sort_unstable();
-    let place = (Quantile::P50.rank(durations.len() as u64) as usize).checked_sub(1)?;
-    durations.get(place).map(|&ns| ns as f64)
+    Quantile::P50.of(&mut durations, Ord::cmp).map(|ns| ns as f64)
 }
 
 /// Whether the first part of the turns differs from their rest, over all rounds.
@@ -193,10 +193,8 @@ fn settles(turns: &[&[Frame]]) -> bool {
     let Some(differences) = differences.filter(|differences| differences.len() >= FEWEST) else {
         return false;
     };
-    let n = differences.len() as f64;
-    let mean = differences.iter().sum::<f64>() / n;
-    let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    mean.abs() > SETTLES * (variance / n).sqrt()
+    mean_and_variance(&differences)
+        .is_some_and(|(mean, variance)| mean.abs() > SETTLES * (variance / differences.len() as f64).sqrt())
 }
 
 #[cfg(test)]

@@ -21,9 +21,9 @@
 
 mod past;
 
-use crate::analysis::blocks::{LEAST_BLOCKS, block_length};
-use crate::analysis::linear::{centre, dot, inverted, orthogonal, project_off, subtract};
-use crate::analysis::student::t_quantile;
+use jetlag_stats::blocks::{LEAST_BLOCKS, block_length};
+use jetlag_stats::linear::{centre, dot, inverted, orthogonal, project_off, subtract};
+use jetlag_stats::student::t_quantile;
 use past::{beyond, foretell, past};
 
 /// Frames per piece of the piecewise trend, and pieces at most.

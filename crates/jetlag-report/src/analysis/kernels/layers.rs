@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use jetlag_stats::quantile::Quantile;
+
 use super::gather::{gpu_of, kind_of};
 use super::occupancy::Multiprocessor;
 use super::spans::sum;
-use crate::analysis::quantile::Quantile;
 use crate::analysis::stats::{ns_to_ms, six_decimals};
 use crate::analysis::summary::kernels::{KernelTime, LaunchShape, LayerTime};
 use crate::analysis::traced::Traced;

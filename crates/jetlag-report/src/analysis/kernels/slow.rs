@@ -3,11 +3,12 @@
 //! Slow are those from p95 of the response time on; usual are those of the middle fifth. The parts of a frame follow each
 //! other or exclude each other, so that they add up to its response time.
 
+use jetlag_stats::quantile::Quantile;
+
 use super::frames::FrameTime;
 use super::gather::Gathered;
 use super::spans::sum;
 use super::waits::{self, Kernel};
-use crate::analysis::quantile::Quantile;
 use crate::analysis::stats::ns_to_ms;
 use crate::analysis::summary::kernels::{SlowFramePart, SlowFrames, SlowWhileRan};
 

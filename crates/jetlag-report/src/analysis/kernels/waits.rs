@@ -5,10 +5,11 @@
 
 use std::collections::HashMap;
 
+use jetlag_stats::quantile::Quantile;
+
 use super::frames::FrameTime;
 use super::gather::{Gathered, NOBODY};
 use super::spans::sum;
-use crate::analysis::quantile::Quantile;
 use crate::analysis::stats::{ns_to_ms, six_decimals};
 use crate::analysis::summary::kernels::{WaitParts, Waits, WhileRan};
 

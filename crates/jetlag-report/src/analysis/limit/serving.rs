@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use jetlag_stats::quantile::Quantile;
+
 use super::super::code::Code;
 use super::super::idle::HostIdle;
-use super::super::quantile::Quantile;
 use super::super::summary::{NodeTime, Stage};
 use super::words::{frames, name_of, percent};
 use crate::scenario::{Graph, Overload, Release};

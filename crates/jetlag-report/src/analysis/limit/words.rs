@@ -1,6 +1,6 @@
 //! How findings write counts, shares and quotes.
 
-use super::super::quantile::Quantile;
+use jetlag_stats::quantile::Quantile;
 
 /// `1 frame`, `12 frames`.
 pub(super) fn frames(count: u64) -> String {

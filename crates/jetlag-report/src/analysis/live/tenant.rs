@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::super::quantile::Quantile;
+use jetlag_stats::quantile::Quantile;
+
 use crate::record::{FrameRecord, Outcome, Phase};
 use crate::scenario::{Arrival, Tenant};
 use crate::units::{Nanos, Stamp};
@@ -217,10 +218,8 @@ impl LiveTenant {
         if !quantile.supported_by(count) {
             return None;
         }
-        let mut sorted: Vec<i64> = self.responses.iter().copied().collect();
-        sorted.sort_unstable();
-        let rank = usize::try_from(quantile.rank(count)).ok()?;
-        sorted.get(rank.checked_sub(1)?).map(|ns| *ns as f64 / 1e6)
+        let mut responses: Vec<i64> = self.responses.iter().copied().collect();
+        quantile.of(&mut responses, Ord::cmp).map(|ns| ns as f64 / 1e6)
     }
 }
 

@@ -9,8 +9,7 @@
 //! A circular shift assumes that all parts of the run are alike. Slow changes, such as heat, violate this: hence the
 //! second figure, for which incidents are shifted only within their part of the run.
 
-use rand_pcg::Pcg64;
-use rand_pcg::rand_core::{Rng, SeedableRng};
+use jetlag_stats::random::Draws;
 
 /// Number of shifts over the whole run.
 const TURNS: usize = 2000;
@@ -102,9 +101,9 @@ fn turned_by(placed: &[Placed<'_>], turn: usize) -> usize {
 
 /// The same if the incidents of each part of the run are shifted within that part only.
 fn drawn_nearby(placed: &[Placed<'_>], parts: usize) -> Vec<usize> {
-    let mut random = Pcg64::seed_from_u64(0x6a65_746c_6167);
+    let mut random = Draws::new(0x6a65_746c_6167);
     let draw = |_| {
-        let by: Vec<u64> = (0..parts).map(|_| random.next_u64() >> 33).collect();
+        let by: Vec<u64> = (0..parts).map(|_| random.bits() >> 33).collect();
         let with = |placed: &&Placed<'_>| {
             let near = placed.near;
             let by = ((by[placed.part] * near.len() as u64) >> 31) as usize;
@@ -169,12 +168,12 @@ impl<'a> Placed<'a> {
 mod tests {
     use super::*;
 
-    fn uniform(random: &mut Pcg64) -> f64 {
-        (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
+    fn uniform(random: &mut Draws) -> f64 {
+        (random.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// A thousand frames with spells of a circumstance, of so many frames on average.
-    fn usual(random: &mut Pcg64, share: f64, length: f64) -> Vec<Seen> {
+    fn usual(random: &mut Draws, share: f64, length: f64) -> Vec<Seen> {
         let mut with = uniform(random) < share;
         (0..1000)
             .map(|at| {
@@ -189,7 +188,7 @@ mod tests {
 
     #[test]
     fn spells_that_have_nothing_to_do_with_each_other_meet_as_often_as_the_level_says() {
-        let mut random = Pcg64::seed_from_u64(3);
+        let mut random = Draws::new(3);
         let (mut over_run, mut runs) = (0, 0);
         for _ in 0..400 {
             let usual = usual(&mut random, 0.1, 20.0);

@@ -190,7 +190,7 @@ impl<'a> Judge<'a> {
             parts,
             service: Nanos(middle_of(usual, |frame| frame.service().0)?),
             input: middle_of(usual, |frame| i64::from(frame.input_size))? as u32,
-            clock: super::changepoint::median(&mut clocks),
+            clock: jetlag_stats::median::median(&mut clocks),
             first_stretch: Nanos(value_at(usual, FIRST_STRETCH, |frame| frame.service().0)?).max(Nanos(1)),
             usually_active: BTreeMap::new(),
             far: HashMap::new(),

@@ -7,9 +7,9 @@
 use super::super::watch::Kept;
 use super::chance::{Chance, Seen, chance};
 use super::{Judge, LEAST_USUAL};
-use crate::analysis::rhythm;
 use crate::scenario::{Arrival, Tenant};
 use crate::units::Nanos;
+use jetlag_stats::rhythm;
 
 /// Probability of naming any circumstance in a run in which none is related to slow frames.
 const LEVEL: f64 = 0.05;

@@ -5,9 +5,10 @@
 //! negative. One that the rows cannot tell from nothing, or from a mixture of the others, is said to be not identifiable
 //! instead of being printed.
 
+use jetlag_stats::student::t_quantile;
 use serde::Serialize;
 
-use super::fit::{Solution, solve, t_975};
+use super::fit::{Solution, solve};
 
 /// A measured execution.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -124,7 +125,7 @@ pub fn fit_energy(rows: &[EnergyRow]) -> Result<EnergyFit, FitError> {
                 names.get(at).copied().unwrap_or_default()
             ));
         }
-        let reach = own(&best.errors) * t_975(rows.len().saturating_sub(best.used));
+        let reach = own(&best.errors) * t_quantile(0.975, rows.len().saturating_sub(best.used).max(1) as f64);
         let value = own(&best.values);
         if value - reach <= 0.0 {
             return refuse(format!(

@@ -4,8 +4,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use jetlag_stats::quantile::Quantile;
+
 use super::change::{Alteration, Change, ChangeError, Pattern, Scaled};
-use super::model::{Between, ENOUGH, Gap, Model, median};
+use super::model::{Between, ENOUGH, Gap, Model};
 use crate::analysis::critical::{
     Graph, Member, NO_FRAME, Node, Resource, Via, What, copy_word, last_to_let, text,
 };
@@ -321,13 +323,16 @@ fn graph(
             .map(|(_, node)| node.to - node.from)
             .collect()
     };
-    let (cost, how) = match median(times(&|at| is_graph_launch(graph.nodes[at].what))) {
-        Some(cost) => (cost, "the median launch of a graph in this trace"),
-        None => (
-            median(times(&|at| launches[at])).unwrap_or(0),
-            "the median launch of a kernel of it, since the trace has no launch of a graph",
-        ),
-    };
+    let (cost, how) =
+        match Quantile::P50.of(&mut times(&|at| is_graph_launch(graph.nodes[at].what)), Ord::cmp) {
+            Some(cost) => (cost, "the median launch of a graph in this trace"),
+            None => (
+                Quantile::P50
+                    .of(&mut times(&|at| launches[at]), Ord::cmp)
+                    .unwrap_or(0),
+                "the median launch of a kernel of it, since the trace has no launch of a graph",
+            ),
+        };
     let latency = model.usual(change.tenant, Via::Launch).unwrap_or(0).max(0);
     let gap = model.gap(change.tenant);
     let gap_ns = gap.ns(between);

@@ -19,11 +19,10 @@ mod untraced;
 
 use std::collections::BTreeMap;
 
-use rand_pcg::Pcg64;
-use rand_pcg::rand_core::SeedableRng;
+use jetlag_stats::bootstrap::{CircularBlocks, nearest_percentiles};
+use jetlag_stats::quantile::Quantile;
 
 use super::critical::{Member, build};
-use super::quantile::Quantile;
 use super::stats::{ns_to_ms, six_decimals};
 use super::summary::what_if::{Predicted, PredictedTenant, WhatIf};
 use super::traced::TracedPhase;
@@ -34,7 +33,7 @@ use model::{Between, ENOUGH, Model};
 pub use pooled::pool;
 use replay::{Ran, Successors, replay};
 pub use untraced::Untraced;
-use untraced::{Measure, Pairs, Parts, Rest, blocks, expected, is_on_host};
+use untraced::{Measure, Pairs, Parts, Rest, expected, is_on_host};
 
 /// How often frames are drawn again for an interval.
 const DRAWS: usize = 1000;
@@ -304,8 +303,7 @@ fn relative(before: f64, after: f64) -> Option<f64> {
 /// The median of one of the three series, over these frames.
 fn p50(values: &[[i64; 3]], frames: &[usize], which: usize) -> f64 {
     let mut chosen: Vec<i64> = frames.iter().map(|&frame| values[frame][which]).collect();
-    let rank = Quantile::P50.rank(chosen.len() as u64).max(1) as usize;
-    *chosen.select_nth_unstable(rank - 1).1 as f64
+    Quantile::P50.of(&mut chosen, Ord::cmp).unwrap_or(0) as f64
 }
 
 /// The 95 % interval of the relative change, by a circular block bootstrap of frames (D. N. Politis and J. P. Romano, 1992):
@@ -313,13 +311,11 @@ fn p50(values: &[[i64; 3]], frames: &[usize], which: usize) -> f64 {
 fn interval(values: &[[i64; 3]]) -> Option<[f64; 2]> {
     let count = values.len();
     // Always the same draws, so that the same file gives the same answer.
-    let mut random = Pcg64::seed_from_u64(count as u64);
+    let mut blocks = CircularBlocks::new(count as u64);
     let mut changes = Vec::with_capacity(DRAWS);
     for _ in 0..DRAWS {
-        let frames = blocks(count, &mut random);
+        let frames = blocks.draw(count);
         changes.push(relative(p50(values, &frames, 1), p50(values, &frames, 2))?);
     }
-    changes.sort_by(f64::total_cmp);
-    let at = |share: f64| changes[((DRAWS - 1) as f64 * share).round() as usize];
-    Some([six_decimals(at(0.025)), six_decimals(at(0.975))])
+    Some(nearest_percentiles(&mut changes, 0.95)?.map(six_decimals))
 }

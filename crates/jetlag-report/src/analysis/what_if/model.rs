@@ -7,6 +7,8 @@
 
 use std::collections::HashMap;
 
+use jetlag_stats::quantile::Quantile;
+
 use crate::analysis::critical::{Graph, Member, NO_FRAME, NO_TENANT, Resource, Via, What, is_other};
 use crate::record::FrameRecord;
 
@@ -76,9 +78,9 @@ impl Gap {
     }
 
     /// From what was seen of kernels that were queued, and of all.
-    fn of(queued: Vec<i64>, mut all: Vec<i64>) -> Gap {
+    fn of(mut queued: Vec<i64>, mut all: Vec<i64>) -> Gap {
         let enough = queued.len() >= ENOUGH;
-        if let Some(gap) = median(queued).filter(|_| enough) {
+        if let Some(gap) = Quantile::P50.of(&mut queued, Ord::cmp).filter(|_| enough) {
             return Gap::Seen(gap);
         }
         // Not the very shortest, which may be a bad stamp.
@@ -224,11 +226,11 @@ impl<'a> Model<'a> {
         self.learn_gaps();
         self.usual = seen
             .into_iter()
-            .filter_map(|(key, values)| Some((key, median(values)?)))
+            .filter_map(|(key, mut values)| Some((key, Quantile::P50.of(&mut values, Ord::cmp)?)))
             .collect();
-        for ((tenant, waited), values) in calls {
+        for ((tenant, waited), mut values) in calls {
             let is_known = values.len() >= ENOUGH;
-            if let Some(usual) = median(values).filter(|_| is_known) {
+            if let Some(usual) = Quantile::P50.of(&mut values, Ord::cmp).filter(|_| is_known) {
                 let known = if waited { &mut self.woken } else { &mut self.quick };
                 known.insert(tenant, usual);
             }
@@ -338,10 +340,4 @@ fn in_turn(graph: &Graph) -> bool {
         waited += usize::from(held && node.frame != NO_FRAME);
     }
     waited >= ENOUGH && (beside as f64) < BESIDE * all as f64
-}
-
-/// The middle one.
-pub(super) fn median(mut values: Vec<i64>) -> Option<i64> {
-    let middle = values.len().checked_sub(1)? / 2;
-    Some(*values.select_nth_unstable(middle).1)
 }

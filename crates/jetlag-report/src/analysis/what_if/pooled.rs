@@ -1,7 +1,9 @@
 //! Several traces of one program: their predictions differ by more than the frames of each can tell, and by how much is seen.
 
+use jetlag_stats::moments::mean;
+use jetlag_stats::student::t_quantile;
+
 use crate::analysis::stats::six_decimals;
-use crate::analysis::student::t_quantile;
 use crate::analysis::summary::what_if::{Predicted, PredictedTenant, WhatIf};
 
 /// Puts the predictions of several traces together: the change is their mean, with Student's interval of how far they differ. Of
@@ -53,8 +55,7 @@ fn together(figures: &mut [&mut Predicted]) -> usize {
         return different.len();
     }
     let mean_of = |values: &dyn Fn(&Predicted) -> Option<f64>| {
-        let known: Vec<f64> = different.iter().filter_map(values).collect();
-        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+        mean(&different.iter().filter_map(values).collect::<Vec<f64>>())
     };
     let mean = mean_of(&|figure| figure.change).unwrap_or(0.0);
     let off = |figure: &Predicted| Some((figure.change? - mean).powi(2));

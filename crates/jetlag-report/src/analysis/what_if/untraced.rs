@@ -5,12 +5,10 @@
 //! which the device works, changes by what it saved in the trace, or by the factor of it: both are in the interval, and so
 //! is what tracing cost there, since nobody knows how much of that a change takes away; but no more than the change saved.
 
-use rand_distr::{Distribution, Uniform};
-use rand_pcg::Pcg64;
-use rand_pcg::rand_core::SeedableRng;
+use jetlag_stats::bootstrap::{CircularBlocks, nearest_percentiles};
+use jetlag_stats::quantile::Quantile;
 
 use super::DRAWS;
-use crate::analysis::quantile::Quantile;
 use crate::record::{FrameRecord, Stage};
 
 /// Frames that are kept of a tenant: every second one is left out as often as there are more.
@@ -245,12 +243,12 @@ pub(super) fn expected(
 /// The interval for which frames were traced, and which were not: both are drawn again, in blocks.
 fn interval(pairs: &Pairs, frames: &[Parts], rest: Rest, measure: Measure) -> [f64; 2] {
     // Always the same draws, so that the same file gives the same answer.
-    let mut random = Pcg64::seed_from_u64((pairs.len() + frames.len()) as u64);
+    let mut blocks = CircularBlocks::new((pairs.len() + frames.len()) as u64);
     let mut medians: Vec<f64> = (0..DRAWS)
         .map(|_| {
-            let chosen = blocks(pairs.len(), &mut random);
+            let chosen = blocks.draw(pairs.len());
             let shift = Shift::of(chosen.iter().map(|&at| &pairs[at]));
-            let chosen = blocks(frames.len(), &mut random);
+            let chosen = blocks.draw(frames.len());
             median(
                 chosen
                     .iter()
@@ -259,30 +257,10 @@ fn interval(pairs: &Pairs, frames: &[Parts], rest: Rest, measure: Measure) -> [f
             )
         })
         .collect();
-    medians.sort_by(f64::total_cmp);
-    [0.025, 0.975].map(|share: f64| medians[((DRAWS - 1) as f64 * share).round() as usize])
-}
-
-/// As many places as there are, drawn in blocks around a circle, because neighbours resemble each other.
-pub(super) fn blocks(count: usize, random: &mut Pcg64) -> Vec<usize> {
-    let block = (count as f64).cbrt().ceil() as usize;
-    let mut chosen = Vec::with_capacity(count + block);
-    let Ok(begin) = Uniform::new(0, count) else {
-        return chosen;
-    };
-    while chosen.len() < count {
-        let from = begin.sample(random);
-        chosen.extend((from..from + block).map(|at| at % count));
-    }
-    chosen.truncate(count);
-    chosen
+    nearest_percentiles(&mut medians, 0.95).unwrap_or_default()
 }
 
 /// The middle one; of none, nothing.
 fn median(mut values: Vec<f64>) -> f64 {
-    if values.is_empty() {
-        return 0.0;
-    }
-    let rank = Quantile::P50.rank(values.len() as u64).max(1) as usize;
-    *values.select_nth_unstable_by(rank - 1, f64::total_cmp).1
+    Quantile::P50.of(&mut values, f64::total_cmp).unwrap_or(0.0)
 }

@@ -7,7 +7,7 @@ use super::Dice;
 
 /// Images with objects of all sizes, crowds, detections near them and elsewhere, and equal scores.
 pub(crate) fn made(seed: u64, images: usize, classes: usize, most: usize) -> Vec<Image> {
-    let dice = &mut Dice(seed);
+    let dice = &mut Dice::new(seed);
     let image = |_| {
         let mut image = Image::default();
         for _ in 0..dice.below(most) {

@@ -23,7 +23,7 @@ fn projected(space: &CameraBox) -> [f64; 4] {
 
 /// Frames of all kinds, near and far, hidden and cut, with regions that nobody labelled.
 pub(crate) fn made(seed: u64, frames: usize, most: usize) -> Vec<Frame> {
-    let dice = &mut Dice(seed);
+    let dice = &mut Dice::new(seed);
     let frame = |_| {
         let mut frame = Frame::default();
         for _ in 0..dice.below(most) {

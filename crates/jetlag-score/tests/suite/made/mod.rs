@@ -10,24 +10,20 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use jetlag_stats::random::SplitMix64;
 use nvidia_doubles::machine::python;
 use serde_json::Value;
 
-/// SplitMix64.
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct Dice(SplitMix64);
 
 impl Dice {
-    pub(crate) fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
+    pub(crate) fn new(seed: u64) -> Self {
+        Dice(SplitMix64::new(seed))
     }
 
     /// From 0 to below 1.
     pub(crate) fn share(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+        self.0.unit()
     }
 
     pub(crate) fn between(&mut self, from: f64, to: f64) -> f64 {

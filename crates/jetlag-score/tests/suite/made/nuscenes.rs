@@ -16,7 +16,7 @@ fn attribute_of(class: usize, dice: &mut Dice) -> Option<usize> {
 
 /// Samples with all classes near and far, objects without points, racks, unknown velocities, equal scores.
 pub(crate) fn made(seed: u64, samples: usize, most: usize) -> Vec<Sample> {
-    let dice = &mut Dice(seed);
+    let dice = &mut Dice::new(seed);
     let sample = |_| {
         let ego = [dice.between(300.0, 900.0), dice.between(300.0, 900.0)];
         let mut sample = Sample {

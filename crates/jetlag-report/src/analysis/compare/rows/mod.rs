@@ -14,11 +14,11 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jetlag_stats::quantile::Quantile;
 use serde::Serialize;
 
 use super::effect::{Effect, Unknown, of_row};
 use super::{Side, Verdict, because, jointly, label, match_tenants};
-use crate::analysis::quantile::Quantile;
 use crate::analysis::recorded::Recorded;
 use crate::analysis::stats::{ns_to_ms, six_decimals};
 pub(in crate::analysis) use series::Lacking;

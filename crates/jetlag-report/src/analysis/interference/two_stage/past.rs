@@ -1,6 +1,6 @@
 //! What a frame's past foretells of it, by least squares: the frame before, and the mean of the last ones.
 
-use crate::analysis::linear::{centre, dot};
+use jetlag_stats::linear::{centre, dot};
 
 /// Frames whose mean stands for the recent past.
 const RECENT: usize = 20;

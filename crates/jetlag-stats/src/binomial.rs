@@ -5,7 +5,7 @@
 //! the mode are left out; the remaining relative error is about 10⁻¹³.
 
 /// The number of successes in `n` independent trials.
-pub(super) struct Binomial {
+pub struct Binomial {
     /// The number of successes to which `below[0]` belongs.
     first: u64,
     /// `below[i]` is the probability of fewer than `first + i` successes.
@@ -14,7 +14,7 @@ pub(super) struct Binomial {
 
 impl Binomial {
     /// `n` trials that succeed with probability `p`, 0 < `p` < 1.
-    pub(super) fn new(n: u64, p: f64) -> Self {
+    pub fn new(n: u64, p: f64) -> Self {
         const NEGLIGIBLE: f64 = 1e-20;
         let odds = p / (1.0 - p);
         let mode = (((n + 1) as f64 * p) as u64).min(n);
@@ -49,7 +49,7 @@ impl Binomial {
     }
 
     /// The probability of fewer than `k` successes.
-    pub(super) fn below(&self, k: u64) -> f64 {
+    pub fn below(&self, k: u64) -> f64 {
         match k.checked_sub(self.first) {
             None => 0.0,
             Some(i) => usize::try_from(i)
@@ -61,19 +61,13 @@ impl Binomial {
     }
 }
 
-/// Whether `hits` of `n` exceed what a true share of `share` would give in 99 of 100 samples: evidence that the share
-/// is exceeded, and not just chance in a short run.
-pub(super) fn exceeds_share(hits: u64, n: u64, share: f64) -> bool {
-    1.0 - Binomial::new(n, share).below(hits) < 0.01
-}
-
 /// Ranks (1-based) of the two order statistics of `n` independent values between which the `p` quantile
 /// lies with at least the given confidence, whatever the distribution: P(X₍l₎ ≤ q < X₍u₎) is the
 /// probability of `l..u` successes. Of all such pairs around `rank`, the one that spans the fewest ranks;
 /// of those, the most balanced. `None` where even the extremes do not reach the confidence.
 ///
 /// Hahn and Meeker, *Statistical Intervals* (1991), section 5.2.
-pub(super) fn interval_ranks(n: u64, p: f64, rank: u64, confidence: f64) -> Option<(u64, u64)> {
+pub fn interval_ranks(n: u64, p: f64, rank: u64, confidence: f64) -> Option<(u64, u64)> {
     if n == 0 {
         return None;
     }
@@ -185,14 +179,5 @@ mod tests {
         assert_eq!(interval_ranks(0, 0.5, 0, 0.95), None);
         assert_eq!(interval_ranks(5, 0.5, 3, 0.95), None);
         assert_eq!(interval_ranks(100, 0.99, 99, 0.95), None);
-    }
-
-    #[test]
-    fn a_single_late_frame_in_a_short_run_is_no_evidence() {
-        assert!(!exceeds_share(0, 300, 0.001));
-        assert!(!exceeds_share(1, 300, 0.001));
-        assert!(exceeds_share(3, 300, 0.001));
-        assert!(!exceeds_share(12, 10_000, 0.001));
-        assert!(exceeds_share(30, 10_000, 0.001));
     }
 }

@@ -21,7 +21,7 @@
 const MOST_LAGS: usize = 4096;
 
 /// Autocorrelation time of "does not exceed `at_most`" within these runs of the same kind.
-pub(super) fn correlation(runs: &[&[i64]], at_most: i64) -> Correlation {
+pub fn correlation(runs: &[&[i64]], at_most: i64) -> Correlation {
     let bits = runs
         .iter()
         .map(|run| Bits::new(run.iter().map(|&value| value <= at_most)));
@@ -29,23 +29,40 @@ pub(super) fn correlation(runs: &[&[i64]], at_most: i64) -> Correlation {
 }
 
 /// The same for events that happen or do not.
-pub(super) fn correlation_of_events(runs: &[Vec<bool>]) -> Correlation {
+pub fn correlation_of_events(runs: &[Vec<bool>]) -> Correlation {
     let bits = runs.iter().map(|run| Bits::new(run.iter().copied()));
     of_bits(&bits.collect::<Vec<Bits>>())
 }
 
+/// τ by the initial monotone sequence, at least 1, and the number of lags that it took: of a series whose autocorrelation at
+/// each lag is asked for in the order 1, 2, 3, …, with both lags of a pair below `limit`.
+pub fn summed(limit: usize, mut autocorrelation: impl FnMut(usize) -> f64) -> (f64, usize) {
+    let (mut time, mut smallest, mut even, mut lag) = (-1.0, f64::INFINITY, 1.0, 1);
+    while lag + 1 < limit {
+        let pair = even + autocorrelation(lag);
+        if pair <= 0.0 {
+            break;
+        }
+        smallest = f64::min(smallest, pair);
+        time += 2.0 * smallest;
+        even = autocorrelation(lag + 1);
+        lag += 2;
+    }
+    (f64::max(time, 1.0), lag)
+}
+
 /// An estimate of τ.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Correlation {
+pub struct Correlation {
     /// The estimate of τ, at least 1.
-    pub(super) time: f64,
+    pub time: f64,
     /// Its relative standard error.
-    pub(super) error: f64,
+    pub error: f64,
 }
 
 impl Correlation {
     /// For values that are taken as independent.
-    pub(super) const NONE: Correlation = Correlation {
+    pub const NONE: Correlation = Correlation {
         time: 1.0,
         error: 0.0,
     };
@@ -66,18 +83,18 @@ impl Correlation {
     }
 
     /// Lower bound of τ, two standard errors down.
-    pub(super) fn least(self) -> f64 {
+    pub fn least(self) -> f64 {
         self.time / (1.0 + Self::ERRORS * self.error)
     }
 
     /// Upper bound of τ: the estimate plus two standard errors.
-    pub(super) fn most(self) -> f64 {
+    pub fn most(self) -> f64 {
         self.time * (1.0 + Self::ERRORS * self.error)
     }
 }
 
 /// The correlation of each value with the next one; `None` below three values, or if all are equal.
-pub(super) fn with_the_next(in_order: &[i64]) -> Option<f64> {
+pub fn with_the_next(in_order: &[i64]) -> Option<f64> {
     let n = in_order.len();
     if n < 3 {
         return None;
@@ -188,30 +205,17 @@ fn of_bits(runs: &[Bits]) -> Correlation {
             tail: 0.0,
         })
         .collect();
-    let mut autocorrelation = |lag: usize| -> f64 {
+    let autocorrelation = |lag: usize| -> f64 {
         let sum: f64 = products.iter_mut().map(|run| run.at(lag)).sum();
         sum / variance
     };
     let longest = runs.iter().map(|run| run.len).max().unwrap_or(0);
-    let mut tau = -1.0;
-    let mut smallest = f64::INFINITY;
-    let mut even = 1.0;
-    let mut lag = 1;
-    while lag + 1 < longest.min(MOST_LAGS) {
-        let pair = even + autocorrelation(lag);
-        if pair <= 0.0 {
-            break;
-        }
-        smallest = smallest.min(pair);
-        tau += 2.0 * smallest;
-        even = autocorrelation(lag + 1);
-        lag += 2;
-    }
+    let (time, lags) = summed(longest.min(MOST_LAGS), autocorrelation);
     let (n, ones) = runs.iter().fold((0.0, 0.0), |(n, ones), run| {
         (n + run.len as f64, ones + run.ones as f64)
     });
     let tail = (ones / n).min(1.0 - ones / n);
-    Correlation::new(tau.max(1.0), lag, n, tail)
+    Correlation::new(time, lags, n, tail)
 }
 
 #[cfg(test)]
@@ -313,5 +317,12 @@ mod tests {
             correlation_of_events(&[opposite]),
         );
         assert!((found.time - other.time).abs() < 1e-9 && (found.error - other.error).abs() < 1e-9);
+    }
+
+    #[test]
+    fn correlations_are_added_in_pairs_until_the_last_that_a_series_has() {
+        assert_eq!(summed(4, |_| 1.0), (3.0, 3));
+        assert_eq!(summed(5, |_| 1.0), (7.0, 5));
+        assert_eq!(summed(100, |lag| if lag == 1 { 0.5 } else { -0.6 }), (2.0, 3));
     }
 }

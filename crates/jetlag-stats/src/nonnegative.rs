@@ -1,9 +1,14 @@
 //! Non-negative least squares for a handful of columns: Lawson and Hanson's active sets, on the normal equations.
 
+use super::cholesky::Cholesky;
+
+/// What must be left of a column after the others are taken out of it, in the square of its length.
+const REPLACEABLE: f64 = 1e-9;
+
 /// Coefficients ≥ 0 that minimise |A x − b|² for the rows of `a` (each of the same length) and `b`. Columns of zeros get 0.
 ///
 /// Columns are scaled to unit length before, so units do not matter. Columns that others can replace (within 1e-9) get 0.
-pub(crate) fn nnls(rows: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
+pub fn nnls(rows: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
     let columns = rows.first().map_or(0, Vec::len);
     let mut gram = vec![vec![0.0; columns]; columns];
     let mut right = vec![0.0; columns];
@@ -15,7 +20,7 @@ pub(crate) fn nnls(rows: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
             }
         }
     }
-    let length: Vec<f64> = (0..columns).map(|i| libm::sqrt(gram[i][i])).collect();
+    let length: Vec<f64> = (0..columns).map(|i| gram[i][i].sqrt()).collect();
     for i in 0..columns {
         for j in 0..=i {
             let scale = length[i] * length[j];
@@ -87,37 +92,18 @@ fn active_sets(gram: &[Vec<f64>], right: &[f64]) -> Vec<f64> {
     x
 }
 
-/// Solves for the free columns by Cholesky; None where they are not independent.
+/// Solves for the free columns; None where they are not independent.
 fn solve(gram: &[Vec<f64>], right: &[f64], free: &[bool]) -> Option<Vec<f64>> {
     let chosen: Vec<usize> = (0..right.len()).filter(|i| free[*i]).collect();
-    let n = chosen.len();
-    let mut lower = vec![vec![0.0; n]; n];
-    for i in 0..n {
-        for j in 0..=i {
-            let done: f64 = (0..j).map(|k| lower[i][k] * lower[j][k]).sum();
-            let rest = gram[chosen[i]][chosen[j]] - done;
-            if i == j {
-                if rest <= 1e-9 {
-                    return None;
-                }
-                lower[i][i] = libm::sqrt(rest);
-            } else {
-                lower[i][j] = rest / lower[j][j];
-            }
-        }
-    }
-    let mut z = vec![0.0; n];
-    for i in 0..n {
-        let done: f64 = (0..i).map(|k| lower[i][k] * z[k]).sum();
-        z[i] = (right[chosen[i]] - done) / lower[i][i];
-    }
-    for i in (0..n).rev() {
-        let done: f64 = (i + 1..n).map(|k| lower[k][i] * z[k]).sum();
-        z[i] = (z[i] - done) / lower[i][i];
-    }
+    let of_chosen: Vec<Vec<f64>> = chosen
+        .iter()
+        .map(|&i| chosen.iter().map(|&j| gram[i][j]).collect())
+        .collect();
+    let wanted: Vec<f64> = chosen.iter().map(|&i| right[i]).collect();
+    let solved = Cholesky::of(&of_chosen, REPLACEABLE)?.solve(&wanted);
     let mut x = vec![0.0; right.len()];
-    for (i, z) in chosen.into_iter().zip(z) {
-        x[i] = z;
+    for (i, value) in chosen.into_iter().zip(solved) {
+        x[i] = value;
     }
     Some(x)
 }

@@ -11,14 +11,14 @@ const BINS: usize = 1 << BITS;
 
 /// Counts by octave and bin.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Histogram {
+pub struct Histogram {
     /// None where nothing fell into an octave.
     octaves: Vec<Option<Box<[u32; BINS]>>>,
 }
 
 impl Histogram {
     /// Counts durations in nanoseconds; a negative one counts as zero.
-    pub(super) fn add(&mut self, durations: &[i64]) {
+    pub fn add(&mut self, durations: &[i64]) {
         for &ns in durations {
             let (octave, bin) = place(ns.max(0) as u64);
             let bins = match self.octaves.get_mut(octave) {
@@ -49,7 +49,7 @@ impl Histogram {
     }
 
     /// The durations of these ranks (1-based, ascending), each the middle of its bin.
-    pub(super) fn at_ranks(&self, ranks: &[u64]) -> Vec<i64> {
+    pub fn at_ranks(&self, ranks: &[u64]) -> Vec<i64> {
         let mut wanted = ranks.iter().copied().peekable();
         let mut found = Vec::with_capacity(ranks.len());
         let mut seen = 0;
@@ -66,7 +66,7 @@ impl Histogram {
     }
 
     /// How many durations are at most each of these bounds (ascending), each taken for the middle of its bin.
-    pub(super) fn counts_up_to(&self, bounds: &[i64]) -> Vec<u64> {
+    pub fn counts_up_to(&self, bounds: &[i64]) -> Vec<u64> {
         let mut wanted = bounds.iter().copied().peekable();
         let mut counts = Vec::with_capacity(bounds.len());
         let mut seen = 0;
@@ -98,7 +98,7 @@ fn middle(octave: usize, bin: usize) -> i64 {
 }
 
 /// How far a duration may be from the middle of its bin, at most.
-pub(super) fn error(middle: i64) -> i64 {
+pub fn error(middle: i64) -> i64 {
     middle >> (BITS + 1)
 }
 

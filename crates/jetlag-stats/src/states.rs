@@ -1,15 +1,17 @@
 //! Changes of level and drift in an autocorrelated series. Latencies that queue wander for a long time and look as if
 //! their level changed, although nothing did.
 //!
-//! For each number of changes, up to [`MOST_CHANGES`], dynamic programming finds the segmentation with the least
-//! squared deviation. Each further change must reduce that deviation by at least [`PRICE`] ln n times the variance of
+//! For each number of changes, up to `MOST_CHANGES`, dynamic programming finds the segmentation with the least
+//! squared deviation. Each further change must reduce that deviation by at least `PRICE` ln n times the variance of
 //! the noise. The noise is what remains within the segmentation itself, by its long-run variance: the variance of the
 //! residuals times their autocorrelation time τ = 1 + 2 Σ ρ(k), both corrected upwards, since a short series shows
 //! too little of them. So a segmentation into stretches that still wander has to pay for their wandering. In
-//! addition, each stretch must last [`LASTS`] autocorrelation times, and the whole series [`LEAST_TIMES`]. A straight
+//! addition, each stretch must last `LASTS` autocorrelation times, and the whole series `LEAST_TIMES`. A straight
 //! line is judged in the same way.
 
+use super::autocorrelation::summed;
 use super::changepoint::{PRICE, SHORTEST, Sums};
+use super::line::Line;
 
 /// Largest number of changes that is tried.
 const MOST_CHANGES: usize = 6;
@@ -26,16 +28,16 @@ const LEAST_RISE: f64 = 0.02;
 
 /// The changes in a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct States {
+pub struct States {
     /// Start positions of all stretches but the first.
-    pub(super) changes: Vec<usize>,
+    pub changes: Vec<usize>,
     /// Whether a straight line fits better than these changes.
-    pub(super) is_line: bool,
+    pub is_line: bool,
 }
 
 /// The states of a series, such as logarithms of medians; `None` if nothing is found and the series is too short, for
 /// its autocorrelation, to exclude changes.
-pub(super) fn states(values: &[f64]) -> Option<States> {
+pub fn states(values: &[f64]) -> Option<States> {
     let n = values.len();
     let sums = Sums::new(values);
     let divisions = divisions(&sums, n);
@@ -131,38 +133,6 @@ fn residuals(values: &[f64], sums: &Sums, changes: &[usize]) -> Vec<f64> {
         .collect()
 }
 
-/// The straight line of least squares.
-struct Line {
-    residuals: Vec<f64>,
-    cost: f64,
-    /// From its start to its end.
-    rise: f64,
-}
-
-impl Line {
-    fn through(values: &[f64]) -> Line {
-        let n = values.len() as f64;
-        let (middle, mean) = ((n - 1.0) / 2.0, values.iter().sum::<f64>() / n);
-        let along = |place: usize| place as f64 - middle;
-        let squares: f64 = (0..values.len()).map(|place| along(place).powi(2)).sum();
-        let products = values
-            .iter()
-            .enumerate()
-            .map(|(place, value)| along(place) * (value - mean));
-        let slope = products.sum::<f64>() / squares;
-        let residuals: Vec<f64> = values
-            .iter()
-            .enumerate()
-            .map(|(place, value)| value - mean - slope * along(place))
-            .collect();
-        Line {
-            cost: residuals.iter().map(|residual| residual * residual).sum(),
-            residuals,
-            rise: slope * (n - 1.0),
-        }
-    }
-}
-
 /// The noise of an autocorrelated series.
 #[derive(Clone, Copy, Debug)]
 struct Noise {
@@ -188,7 +158,7 @@ fn noise(residuals: &[f64], parameters: usize, errors: f64) -> Option<Noise> {
         if with_next > SEEN / n.sqrt() {
             let error = ((1.0 - with_next * with_next).max(0.0) / n).sqrt();
             let high = (with_next + errors * error).min(0.97);
-            let (summed, lags) = correlation_time(residuals.len(), correlated);
+            let (summed, lags) = summed(residuals.len(), correlated);
             let summed = summed * (1.0 + errors * (2.0 * (2.0 * lags as f64 + 1.0) / n).sqrt());
             time = ((1.0 + high) / (1.0 - high)).max(summed);
         }
@@ -198,22 +168,6 @@ fn noise(residuals: &[f64], parameters: usize, errors: f64) -> Option<Noise> {
         variance: squares / left * time,
         time,
     })
-}
-
-/// 1 + 2 Σ ρ(k) by Geyer's initial monotone sequence (see `autocorrelation`), and the number of lags used.
-fn correlation_time(n: usize, correlated: impl Fn(usize) -> f64) -> (f64, usize) {
-    let (mut time, mut least, mut even, mut lag) = (-1.0, f64::INFINITY, 1.0, 1);
-    while lag + 1 < n {
-        let pair = even + correlated(lag);
-        if pair <= 0.0 {
-            break;
-        }
-        least = f64::min(least, pair);
-        time += 2.0 * least;
-        even = correlated(lag + 1);
-        lag += 2;
-    }
-    (f64::max(time, 1.0), lag)
 }
 
 #[cfg(test)]
@@ -305,17 +259,6 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_that_of_least_squares() {
-        // numpy.polyfit(range(5), values, 1): slope 1.3, residuals as below.
-        let line = Line::through(&[1.0, 2.0, 4.0, 3.0, 7.0]);
-        assert!((line.rise - 5.2).abs() < 1e-12, "{}", line.rise);
-        assert!((line.cost - 4.3).abs() < 1e-12, "{}", line.cost);
-        for (found, expected) in line.residuals.iter().zip([0.2, -0.1, 0.6, -1.7, 1.0]) {
-            assert!((found - expected).abs() < 1e-12, "{:?}", line.residuals);
-        }
-    }
-
-    #[test]
     fn noise_is_that_of_a_reference() {
         // Squares modulo a prime are noise of a kind that is the same everywhere; those of two neighbours added repeat
         // each other. With r = values − mean, n of them, p parameters and e errors: ρ = Σ r[i] r[i+1] / Σ r² + (p + 1) / n,
@@ -351,15 +294,5 @@ mod tests {
         let noise_of = |n: usize, parameters| noise(&made(0.0, n, 5, |_| 0.0), parameters, 0.0);
         assert!(noise_of(41, 1).is_some() && noise_of(40, 1).is_none());
         assert!(noise_of(43, 3).is_some() && noise_of(42, 3).is_none());
-    }
-
-    #[test]
-    fn correlations_are_added_in_pairs_until_the_last_that_a_series_has() {
-        assert_eq!(correlation_time(4, |_| 1.0), (3.0, 3));
-        assert_eq!(correlation_time(5, |_| 1.0), (7.0, 5));
-        assert_eq!(
-            correlation_time(100, |lag| if lag == 1 { 0.5 } else { -0.6 }),
-            (2.0, 3)
-        );
     }
 }

@@ -1,25 +1,25 @@
 //! Sums over series and small matrices, as regressions need them. Series are as long as each other.
 
 /// The sum of products.
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
 /// Takes the mean off.
-pub(super) fn centre(series: &mut [f64]) {
+pub fn centre(series: &mut [f64]) {
     let mean = series.iter().sum::<f64>() / series.len().max(1) as f64;
     series.iter_mut().for_each(|value| *value -= mean);
 }
 
 /// Takes a multiple of another series off.
-pub(super) fn subtract(from: &mut [f64], series: &[f64], times: f64) {
+pub fn subtract(from: &mut [f64], series: &[f64], times: f64) {
     from.iter_mut()
         .zip(series)
         .for_each(|(value, part)| *value -= times * part);
 }
 
 /// Takes off what a series has of another; nothing where that does not vary.
-pub(super) fn project_off(series: &mut [f64], direction: &[f64]) {
+pub fn project_off(series: &mut [f64], direction: &[f64]) {
     let squares = dot(direction, direction);
     if squares > 0.0 {
         let along = dot(series, direction) / squares;
@@ -28,7 +28,7 @@ pub(super) fn project_off(series: &mut [f64], direction: &[f64]) {
 }
 
 /// Centred series, each orthogonalised against those before it; a series with nothing left is dropped.
-pub(super) fn orthogonal(all: &[Vec<f64>]) -> Vec<Vec<f64>> {
+pub fn orthogonal(all: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let mut basis: Vec<Vec<f64>> = Vec::new();
     for series in all {
         let mut series = series.clone();
@@ -46,7 +46,7 @@ pub(super) fn orthogonal(all: &[Vec<f64>]) -> Vec<Vec<f64>> {
 }
 
 /// The inverse by Gauss-Jordan elimination with pivoting; `None` if the matrix is nearly singular.
-pub(super) fn inverted(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
+pub fn inverted(matrix: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     /// Smallest pivot, relative to the largest value of its column.
     const LEAST: f64 = 1e-6;
     let k = matrix.len();

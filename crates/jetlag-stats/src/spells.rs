@@ -8,30 +8,30 @@ const LASTS: f64 = 0.97;
 /// Frames of a state, at least.
 const LEAST: usize = 5;
 /// Spells from which on it is known how often they come.
-pub(super) const ENOUGH: u32 = 8;
+pub const ENOUGH: u32 = 8;
 /// The shares of frames that are tried as those of the faster state, before it is settled.
 const TRIED: [f64; 9] = [0.05, 0.2, 0.5, 0.8, 0.9, 0.93, 0.95, 0.97, 0.98];
 const ROUNDS: usize = 4;
 
 /// The rarer of two states.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Spells {
+pub struct Spells {
     /// How often it came.
-    pub(super) seen: u32,
+    pub seen: u32,
     /// Its share of the frames.
-    pub(super) share: f64,
+    pub share: f64,
 }
 
 impl Spells {
     /// By how much a share of the run's frames, such as that up to a quantile, differs from run to run because of it: the number of
     /// spells and their lengths vary.
-    pub(super) fn scatter(self, share: f64) -> f64 {
+    pub fn scatter(self, share: f64) -> f64 {
         share * self.share * (2.0 / f64::from(self.seen)).sqrt()
     }
 }
 
 /// Of durations in order of time; `None` where there are no two states that last.
-pub(super) fn spells(in_order: &[i64]) -> Option<Spells> {
+pub fn spells(in_order: &[i64]) -> Option<Spells> {
     if in_order.len() < 2 * LEAST || in_order.iter().any(|&took| took <= 0) {
         return None;
     }

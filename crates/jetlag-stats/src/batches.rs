@@ -6,11 +6,12 @@
 //! 30, 1982; few long batches with Student's t are what N. M. Steiger and others found to hold where many short ones do not,
 //! ASAP3, *ACM TOMACS* 15, 2005). The number of batches follows from the run itself: from the correlation of
 //! neighbouring batches at 32 and 16 batches, corrected for its bias (M. G. Kendall, *Biometrika* 41, 1954), comes the length of the
-//! run in correlation times, and a batch has at least [`BATCH`] of them, with no fewer than four batches.
+//! run in correlation times, and a batch has at least `BATCH` of them, with no fewer than four batches.
 //!
 //! Four batches of a run that is seven correlation times long are not independent, and lie closer together than the run is from
-//! the truth. What that hides is known for an exponential correlation ([`hidden`]), and is added.
+//! the truth. What that hides is known for an exponential correlation (`hidden`), and is added.
 
+use super::moments::mean_and_variance;
 use super::quantile::Quantile;
 
 /// Correlation times per batch, at least.
@@ -26,16 +27,16 @@ const OF_ONE: usize = 4;
 
 /// How a share varies over the batches of a run, or of several.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Batches {
+pub struct Batches {
     /// By how much more the whole's share varies than that of as many independent frames; at least 1.
-    pub(super) time: f64,
+    pub time: f64,
     /// Degrees of freedom of `time`; 0 where nothing is known.
-    pub(super) freedom: f64,
+    pub freedom: f64,
 }
 
 impl Batches {
     /// Of frames that are taken as independent.
-    pub(super) const NONE: Batches = Batches {
+    pub const NONE: Batches = Batches {
         time: 1.0,
         freedom: 0.0,
     };
@@ -43,14 +44,14 @@ impl Batches {
 
 /// The events of a run, counted in cells of equal length.
 #[derive(Clone, Debug)]
-pub(super) struct Cells {
+pub struct Cells {
     /// Events and frames of each cell.
     of: Vec<(u32, u32)>,
 }
 
 impl Cells {
     /// Of a run's frames, those that do not exceed a value.
-    pub(super) fn new(in_order: &[i64], at_most: i64) -> Cells {
+    pub fn new(in_order: &[i64], at_most: i64) -> Cells {
         let n = in_order.len();
         let edge = |cell: usize| n * cell / CELLS;
         let count = |cell: usize| {
@@ -83,7 +84,7 @@ impl Cells {
     }
 
     /// The run's length in correlation times, as far as its batches tell; `None` where it is too short to tell.
-    pub(super) fn length(&self) -> Option<f64> {
+    pub fn length(&self) -> Option<f64> {
         let each = COMPARED.iter().filter_map(|&batches| {
             let correlation = neighbours(&self.deviations(batches)?);
             Some(batches as f64 * times_per_batch(correlation))
@@ -133,7 +134,7 @@ fn hidden(length: f64, batches: f64) -> f64 {
 }
 
 /// The variation over the batches of these runs of one kind. `length` is that of a single run in correlation times.
-pub(super) fn variation(runs: &[Cells], length: Option<f64>) -> Batches {
+pub fn variation(runs: &[Cells], length: Option<f64>) -> Batches {
     match (runs, length) {
         ([run], Some(length)) => {
             let wanted = (length / BATCH) as usize;
@@ -150,19 +151,17 @@ pub(super) fn variation(runs: &[Cells], length: Option<f64>) -> Batches {
 /// The standard error of a quantile of a run of so many correlation times, from the quantiles of its four quarters; `None` where
 /// they are too short. It is wider than what [`variation`] leads to, and exists where the run's largest values are too few for
 /// that.
-pub(super) fn of_quarters(in_order: &[i64], quantile: Quantile, length: f64) -> Option<f64> {
+pub fn of_quarters(in_order: &[i64], quantile: Quantile, length: f64) -> Option<f64> {
     let each = in_order.len() / 4;
     if each < 2 {
         return None;
     }
-    let quarters = in_order.chunks_exact(each).take(4).map(|quarter| {
-        let mut values = quarter.to_vec();
-        let rank = quantile.rank(each as u64).max(1) as usize - 1;
-        *values.select_nth_unstable(rank).1 as f64
-    });
+    let quarters = in_order
+        .chunks_exact(each)
+        .take(4)
+        .map(|quarter| quantile.of(&mut quarter.to_vec(), Ord::cmp).unwrap_or(0) as f64);
     let quarters: Vec<f64> = quarters.collect();
-    let mean = quarters.iter().sum::<f64>() / 4.0;
-    let variance = quarters.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 3.0;
+    let (_, variance) = mean_and_variance(&quarters)?;
     Some((variance / 4.0 * hidden(length, 4.0)).sqrt())
 }
 

@@ -6,7 +6,7 @@
 const SLIP: f64 = 8.0;
 
 /// The shortest rhythm of two frames or more, up to `longest`, of a tenant with so many frames and of another; periods in any unit.
-pub(super) fn rhythm(frames: f64, own_period: f64, other_period: f64, longest: u32) -> Option<u32> {
+pub fn rhythm(frames: f64, own_period: f64, other_period: f64, longest: u32) -> Option<u32> {
     (2..=longest).find(|&length| {
         let periods = f64::from(length) * own_period / other_period;
         let off = (periods - periods.round()).abs();

@@ -1,34 +1,27 @@
 //! Blocks of consecutive values, as long as the values repeat themselves: the sums of blocks are then nearly independent, and
 //! their scatter gives the variance of a sum over all values.
 
+use super::autocorrelation::summed;
 use super::linear::dot;
 
 /// Blocks that an interval needs.
-pub(super) const LEAST_BLOCKS: usize = 10;
+pub const LEAST_BLOCKS: usize = 10;
 
 /// Values per block: two autocorrelation times of what they add to an estimate, and at least the cube root of their number.
-pub(super) fn block_length(adds: &[f64]) -> usize {
+pub fn block_length(adds: &[f64]) -> usize {
     let correlated = (2.0 * repeats(adds)).ceil() as usize;
     correlated.max((adds.len() as f64).cbrt().ceil() as usize)
 }
 
 /// The autocorrelation time of values around zero, at least 1, by Geyer's initial monotone sequence.
-pub(super) fn repeats(adds: &[f64]) -> f64 {
+pub fn repeats(adds: &[f64]) -> f64 {
     let n = adds.len();
     let squares = dot(adds, adds);
     let correlation = |lag: usize| dot(&adds[..n - lag], &adds[lag..]) / squares;
-    let (mut time, mut smallest) = (-1.0, f64::INFINITY);
-    let mut lag = 0;
-    while squares > 0.0 && lag + 1 < n / LEAST_BLOCKS {
-        let pair = correlation(lag) + correlation(lag + 1);
-        if pair <= 0.0 {
-            break;
-        }
-        smallest = smallest.min(pair);
-        time += 2.0 * smallest;
-        lag += 2;
+    match squares > 0.0 {
+        true => summed(n / LEAST_BLOCKS + 1, correlation).0,
+        false => 1.0,
     }
-    f64::max(time, 1.0)
 }
 
 #[cfg(test)]

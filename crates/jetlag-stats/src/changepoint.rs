@@ -10,14 +10,16 @@
 //! differences over one and two positions, which a change of level hardly affects, as S. Chakar et al. do ("A robust
 //! approach for estimating change-points in the mean of an AR(1) process", *Bernoulli* 23, 2017).
 
+use super::median::median;
+
 /// Length of the shortest stretch, in values.
-pub(super) const SHORTEST: usize = 5;
+pub const SHORTEST: usize = 5;
 /// The penalty for a change, in units of the logarithm of the length: twice that of Schwarz's criterion for a level
 /// and a position, so that noise alone gives a change in about one run of a thousand (a test counts them).
-pub(super) const PRICE: f64 = 6.0;
+pub(crate) const PRICE: f64 = 6.0;
 
 /// Start positions of all stretches but the first; empty where the level never changes.
-pub(super) fn levels(values: &[f64]) -> Vec<usize> {
+pub fn levels(values: &[f64]) -> Vec<usize> {
     let n = values.len();
     let price = price(values);
     if price <= 0.0 {
@@ -101,29 +103,15 @@ fn step_variance(values: &[f64], lag: usize) -> f64 {
     steps().map(|step| step.min(limit).powi(2)).sum::<f64>() / count
 }
 
-/// The middle value, of an even number the mean of the two; reorders them.
-pub(super) fn median(values: &mut [f64]) -> Option<f64> {
-    if values.is_empty() {
-        return None;
-    }
-    let (odd, middle) = (values.len() % 2 == 1, values.len() / 2);
-    let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
-    if odd {
-        return Some(upper);
-    }
-    let lower = below.iter().copied().max_by(f64::total_cmp)?;
-    Some(f64::midpoint(lower, upper))
-}
-
 /// Prefix sums: the cost of any stretch is the difference of two of them.
-pub(super) struct Sums {
+pub(crate) struct Sums {
     centre: f64,
     values: Vec<f64>,
     squares: Vec<f64>,
 }
 
 impl Sums {
-    pub(super) fn new(values: &[f64]) -> Self {
+    pub(crate) fn new(values: &[f64]) -> Self {
         // Values are taken relative to the median, so that the later subtraction loses no precision.
         let centre = values.iter().sum::<f64>() / values.len() as f64;
         let running = |of: fn(f64) -> f64| {
@@ -142,12 +130,12 @@ impl Sums {
     }
 
     /// The mean of values[start..end], which is not empty.
-    pub(super) fn mean(&self, start: usize, end: usize) -> f64 {
+    pub(crate) fn mean(&self, start: usize, end: usize) -> f64 {
         self.centre + (self.values[end] - self.values[start]) / (end - start) as f64
     }
 
     /// Squared deviations from the mean of values[start..end].
-    pub(super) fn cost(&self, start: usize, end: usize) -> f64 {
+    pub(crate) fn cost(&self, start: usize, end: usize) -> f64 {
         let sum = self.values[end] - self.values[start];
         let squares = self.squares[end] - self.squares[start];
         (squares - sum * sum / (end - start) as f64).max(0.0)
@@ -224,14 +212,6 @@ mod tests {
         assert!(levels(&[3.0; 50]).is_empty());
         assert!(levels(&[1.0, 9.0]).is_empty());
         assert!(levels(&[]).is_empty());
-    }
-
-    #[test]
-    fn medians_are_of_the_middle() {
-        assert_eq!(median(&mut [3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), Some(2.5));
-        assert_eq!(median(&mut [7.0]), Some(7.0));
-        assert_eq!(median(&mut []), None);
     }
 
     #[test]

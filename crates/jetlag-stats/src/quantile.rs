@@ -6,8 +6,10 @@
 //! most this"), and it is one of the order statistics from which its own interval is made. docs/measurement.md
 //! compares it with other definitions.
 
+use std::cmp::Ordering;
+
 use super::binomial;
-use super::student::normal_quantile;
+use super::normal::normal_quantile;
 
 /// A quantile in thousandths, so that ranks are computed with integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,11 +17,11 @@ pub struct Quantile(u16);
 
 impl Quantile {
     /// Lower quartile, used for the interquartile range.
-    pub(super) const P25: Quantile = Quantile(250);
+    pub const P25: Quantile = Quantile(250);
     /// The median: half of the values do not exceed it.
     pub const P50: Quantile = Quantile(500);
     /// Upper quartile, used for the interquartile range.
-    pub(super) const P75: Quantile = Quantile(750);
+    pub const P75: Quantile = Quantile(750);
     /// 90 % of values do not exceed it.
     pub const P90: Quantile = Quantile(900);
     /// 95 % of values do not exceed it.
@@ -38,6 +40,14 @@ impl Quantile {
     pub fn rank(self, n: u64) -> u64 {
         let thousandths = u128::from(n) * u128::from(self.0);
         u64::try_from(thousandths.div_ceil(1000)).unwrap_or(n)
+    }
+
+    /// Its estimate, the value of that rank; none of no values. Reorders them.
+    pub fn of<T: Copy>(self, values: &mut [T], order: impl FnMut(&T, &T) -> Ordering) -> Option<T> {
+        let place = usize::try_from(self.rank(values.len() as u64))
+            .ok()?
+            .checked_sub(1)?;
+        Some(*values.select_nth_unstable_by(place, order).1)
     }
 
     /// The sample size that supports it: the smallest with which, with 99 % confidence, at least two values lie beyond
@@ -72,7 +82,7 @@ impl Quantile {
     }
 
     /// The number of frames that an interval of this confidence needs; at 95 % the number that supports the quantile.
-    pub(super) fn needs_at(self, confidence: f64) -> u64 {
+    pub fn needs_at(self, confidence: f64) -> u64 {
         let mut n = self.needs();
         // Few steps: even 99.99 % takes no more than twice the frames.
         while n < 1 << 24 && binomial::interval_ranks(n, self.share(), self.rank(n), confidence).is_none() {
@@ -84,7 +94,7 @@ impl Quantile {
     /// Ranks of the order statistics that enclose it with the given confidence, where `n` values have an effective
     /// sample size of `n ÷ inflation`: the exact ranks for that size, scaled to `n`. So the interval keeps the skew
     /// that few exceedances cause, and never ends at the largest value for lack of another.
-    pub(super) fn interval_ranks(self, n: u64, confidence: f64, inflation: f64) -> Option<(u64, u64)> {
+    pub fn interval_ranks(self, n: u64, confidence: f64, inflation: f64) -> Option<(u64, u64)> {
         let rank = self.rank(n);
         let inflation = inflation.max(1.0);
         let worth = (n as f64 / inflation) as u64;
@@ -98,7 +108,7 @@ impl Quantile {
     /// The same of frames that depend on each other: the share of frames that do not exceed the quantile varies like that of
     /// `n ÷ inflation` independent ones, and the interval is made of its logit, which stays below one however few they are. `None`
     /// where its upper end lies beyond the largest value.
-    pub(super) fn dependent_ranks(self, n: u64, confidence: f64, inflation: f64) -> Option<(u64, u64)> {
+    pub fn dependent_ranks(self, n: u64, confidence: f64, inflation: f64) -> Option<(u64, u64)> {
         let (share, rank) = (self.share(), self.rank(n));
         let worth = n as f64 / inflation.max(1.0);
         let half = normal_quantile(f64::midpoint(1.0, confidence)) / (worth * share * (1.0 - share)).sqrt();
@@ -112,9 +122,61 @@ impl Quantile {
     }
 }
 
+/// The value at this share of the way through sorted values, from the first to the last, on a straight line between neighbours:
+/// definition 7 of Hyndman and Fan, and what NumPy answers.
+pub fn interpolated(sorted: &[f64], share: f64) -> Option<f64> {
+    interpolated_at(sorted.len() as u64, share, |place| {
+        sorted.get(usize::try_from(place).ok()?).copied()
+    })
+}
+
+/// The same of `count` sorted values, each of which is looked up by its place, from 0.
+pub fn interpolated_at(count: u64, share: f64, value: impl Fn(u64) -> Option<f64>) -> Option<f64> {
+    let last = count.checked_sub(1)?;
+    let way = last as f64 * share.clamp(0.0, 1.0);
+    let below = way.floor() as u64;
+    let (low, high) = (value(below)?, value(way.ceil() as u64)?);
+    Some(low + (high - low) * way.fract())
+}
+
+/// The value that is nearest to this share of the way through sorted values: one of them, never a mixture.
+pub fn nearest(sorted: &[f64], share: f64) -> Option<f64> {
+    let way = sorted.len().checked_sub(1)? as f64 * share.clamp(0.0, 1.0);
+    sorted.get(way.round() as usize).copied()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_estimate_is_the_value_of_its_rank() {
+        assert_eq!(Quantile::P50.of(&mut [4, 1, 3, 2], Ord::cmp), Some(2));
+        assert_eq!(Quantile::P50.of(&mut [3, 1, 2], Ord::cmp), Some(2));
+        assert_eq!(Quantile::P99.of(&mut [0.5, 7.5, 1.0], f64::total_cmp), Some(7.5));
+        assert_eq!(Quantile::P50.of(&mut [0; 0], Ord::cmp), None);
+    }
+
+    #[test]
+    fn percentiles_lie_between_neighbours_or_on_the_nearest() {
+        let sorted = [1.0, 2.0, 4.0, 8.0];
+        assert_eq!(interpolated(&sorted, 0.0), Some(1.0));
+        assert_eq!(interpolated(&sorted, 0.5), Some(3.0));
+        assert_eq!(
+            interpolated(&sorted, 0.9),
+            Some(4.0 + 4.0 * (0.9f64 * 3.0).fract())
+        );
+        assert_eq!(interpolated(&sorted, 1.0), Some(8.0));
+        assert_eq!(
+            (interpolated(&[7.0], 0.3), interpolated(&[], 0.3)),
+            (Some(7.0), None)
+        );
+        assert_eq!(
+            (nearest(&sorted, 0.6), nearest(&sorted, 0.4)),
+            (Some(4.0), Some(2.0))
+        );
+        assert_eq!((nearest(&[7.0], 0.3), nearest(&[], 0.3)), (Some(7.0), None));
+    }
 
     #[test]
     fn sample_sizes_are_those_of_the_rule() {
