@@ -213,7 +213,10 @@ fn described(features: FeatureSet, trees: f64) -> String {
     match features {
         FeatureSet::Perf4sight => features.to_string(),
         FeatureSet::Jetlag | FeatureSet::Both => {
-            format!("{features} with {:.0} % of the trees' correction", 100.0 * trees)
+            format!(
+                "{features}, corrected by {:.0} % of what the trees say",
+                100.0 * trees
+            )
         }
     }
 }

@@ -155,7 +155,9 @@ pub(in crate::commands) fn go_on(
     }
     let advice = match difference.keeps_runs() {
         true => "--extend goes on, and points of both keep their runs; or name another folder with -o",
-        false => "its runs are not of this sweep: name another folder with -o, or restore what has changed",
+        false => {
+            "what was run there cannot be used again: name another folder with -o, or restore what has changed"
+        }
     };
     Err(WrongUse(format!(
         "{place} was begun with another sweep:\n       {difference}\n       {advice}"

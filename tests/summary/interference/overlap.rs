@@ -115,7 +115,7 @@ fn locked_releases_are_not_judged_as_content_may_repeat_with_them() {
         }
         let shown = rendered(&summary, 80);
         let said: Vec<&str> = shown.split_whitespace().collect();
-        let wanted = "not identifiable here: releases are locked; add `jitter` or `baseline: (alone: true)`";
+        let wanted = "both are released in step, so anything else in their rhythm looks the same; add `jitter` or `baseline: (alone: true)`";
         assert!(said.join(" ").contains(wanted), "{shown}");
     }
 }

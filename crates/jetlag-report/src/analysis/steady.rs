@@ -511,7 +511,7 @@ mod tests {
             (
                 shift(0.05),
                 "latency-shift",
-                "camera: its median went from 10.00 to 10.50 ms after 12.0 s; the quantiles mix two states.",
+                "camera became slower after 12.0 s: its median went from 10.00 to 10.50 ms; its quantiles are of two states together.",
             ),
             (
                 settling(0.333),

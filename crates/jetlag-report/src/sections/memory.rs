@@ -29,9 +29,9 @@ pub(super) fn section(summary: &Summary) -> Option<Section> {
 fn note(has_device_peak: bool) -> &'static str {
     match has_device_peak {
         true => {
-            "taken when made ready; peaks are of all that uses a GPU, and of a process with all of its tenants"
+            "taken at start-up; peaks are of all that uses a GPU, and of the whole process with all of its tenants"
         }
-        false => "taken when made ready; the peak is of a process with all of its tenants",
+        false => "taken at start-up; the peak is of the whole process with all of its tenants",
     }
 }
 

@@ -38,9 +38,7 @@ pub(crate) fn ceilings(roofline: &Roofline) -> Option<Section> {
         }
     }
     let section = Section::new("ceilings", "Ceilings", "what each device can reach");
-    let section = all
-        .into_iter()
-        .fold(section, |section, own| of_ceilings(section, own));
+    let section = all.into_iter().fold(section, of_ceilings);
     section.unless_empty()
 }
 

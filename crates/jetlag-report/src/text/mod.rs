@@ -117,7 +117,7 @@ fn before_all(summary: &Summary, style: &Style) -> String {
         codes.sort_unstable();
         codes.dedup();
         let line = format!(
-            "{} follow from that and are not told: {}",
+            "what follows from that ({}): {}",
             explained.len(),
             codes.join(", ")
         );

@@ -348,10 +348,12 @@ impl Why {
             Why::OwnOverlap => (
                 "own-frames-overlap",
                 match is_program {
-                    true => format!("not identifiable here: its own frames overlap; {instead}"),
-                    false => {
-                        format!("not identifiable here: its own frames overlap; set `depth: 1`, or {instead}")
-                    }
+                    true => format!(
+                        "its own frames overlap, so what the other costs cannot be told apart; {instead}"
+                    ),
+                    false => format!(
+                        "its own frames overlap, so what the other costs cannot be told apart; set `depth: 1`, or {instead}"
+                    ),
                 },
             ),
             Why::Never => (
@@ -360,14 +362,11 @@ impl Why {
             ),
             Why::Always => (
                 "always-beside",
-                format!("not identifiable here: the other tenant is in service all the time; {instead}"),
+                format!("it never ran without the other tenant; {instead}"),
             ),
             Why::NeverAlone => (
                 "never-alone",
-                format!(
-                    "not identifiable here: the other tenant is hardly ever in service without a third; \
-                    {instead}"
-                ),
+                format!("the other tenant is hardly ever in service without a third; {instead}"),
             ),
             Why::Unknown(Unknown::Wide) => (
                 "imprecise",
@@ -376,20 +375,24 @@ impl Why {
             // What is released by a program or by a recording has no `jitter` to set.
             Why::Unknown(_) if locked && (is_program || !has_jitter) => (
                 "locked-releases",
-                format!("not identifiable here: releases are locked; {instead}"),
+                format!(
+                    "both are released in step, so anything else in their rhythm looks the same; {instead}"
+                ),
             ),
             Why::Unknown(_) if locked => {
                 let or = if measured_alone { "; " } else { " or " };
                 let instead = instead.trim_start_matches("add ");
                 (
                     "locked-releases",
-                    format!("not identifiable here: releases are locked; add `jitter`{or}{instead}"),
+                    format!(
+                        "both are released in step, so anything else in their rhythm looks the same; add `jitter`{or}{instead}"
+                    ),
                 )
             }
             Why::Unknown(Unknown::Few) => (
                 "too-few-frames",
                 format!(
-                    "not identifiable here: too few frames differ in whether the other tenant is in service; run \
+                    "too few frames differ in whether the other tenant is in service; run \
                      longer, or {instead}"
                 ),
             ),

@@ -136,14 +136,14 @@ impl ServingLimit {
                 ..
             } => {
                 let needs_time = demand.map_or(String::new(), |share| {
-                    format!(" (serving all would take {} of its time)", percent(share))
+                    format!("; all of them need {share:.2} s of service a second")
                 });
                 match (shown_by, overload) {
                     (&Overloaded::Dropped { dropped, offered }, _) => format!(
-                        "{name}: {} of {offered} ({}) were dropped; its quantiles describe only those that were \
-                         served{needs_time}.",
+                        "{name}: {} of {offered} ({}) {} dropped; its quantiles describe only those that were served{needs_time}.",
                         frames(dropped),
                         percent(dropped as f64 / offered as f64),
+                        if dropped == 1 { "was" } else { "were" }
                     ),
                     (&Overloaded::Line(waiting), _) if demand.is_some_and(|share| share < 1.0) => format!(
                         "{name}: {} were still waiting at the end, although serving all takes {} of its time: something held them up.",

@@ -73,11 +73,15 @@ impl SteadyLimit {
                     1 => "two states".to_owned(),
                     n => format!("{} states", n + 1),
                 };
+                let way = match largest.after_ms > largest.before_ms {
+                    true => "slower",
+                    false => "faster",
+                };
                 format!(
-                    "{name}: its median went from {:.2} to {:.2} ms after {:.1} s{}; the quantiles mix {states}.",
+                    "{name} became {way} after {:.1} s: its median went from {:.2} to {:.2} ms{}; its quantiles are of {states} together.",
+                    largest.at_s,
                     largest.before_ms,
                     largest.after_ms,
-                    largest.at_s,
                     at_the_same_time(largest)
                 )
             }

@@ -78,8 +78,8 @@ fn fitting(course: &Course, tenants: &[TenantSummary], most: usize) -> (Course, 
 fn told(shown: &Course) -> String {
     if !shown.is_partial() {
         return format!(
-            "All {} frames of the measured time are here. Stages are laid end to end from the start of service; what is left of a frame \
-             belongs to no stage.",
+            "All {} frames of the measured time are here. Stages are laid end to end from the start of service; a gap in a frame is \
+             time that no stage measured.",
             shown.count
         );
     }
@@ -90,8 +90,8 @@ fn told(shown: &Course) -> String {
         .sum();
     format!(
         "Of {} frames {} are here, those around the slowest: {} of {} s in {}. Of the rest there is the share of the time in which a \
-         frame was in service, and the number of misses. Stages are laid end to end from the start of service; what is left of a \
-         frame belongs to no stage.",
+         frame was in service, and the number of misses. Stages are laid end to end from the start of service; a gap in a frame is \
+         time that no stage measured.",
         shown.count,
         shown.frames.len(),
         short(kept),
