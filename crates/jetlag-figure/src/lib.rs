@@ -5,8 +5,17 @@
 #![doc = include_str!("../README.md")]
 
 pub mod digits;
+pub mod figure;
+pub mod key;
 pub mod number;
+pub mod support;
 pub mod table;
+pub mod unit;
+
+pub use figure::Figure;
+pub use key::{Key, KeyError};
+pub use support::{Known, Support};
+pub use unit::Unit;
 
 /// How text may look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

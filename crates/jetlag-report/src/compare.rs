@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use super::Style;
 use super::digits::{Digits, beside, percent_range};
 use super::table::{Align, Grid, Ink, Text};
-use super::text::amount as amount_of;
 use crate::analysis::compare::{Candidate, Comparison, FigureComparison, LimitResult, SideSummary, Verdict};
+use crate::analysis::summary::Unit;
 
 /// Writes the comparison as tables for a terminal.
 pub fn write(comparison: &Comparison, out: &mut dyn Write, style: &Style) -> io::Result<()> {
@@ -229,8 +229,9 @@ fn figures(candidate: &Candidate, style: &Style) -> String {
 pub(super) fn shown_figure(value: Option<f64>, figure: &FigureComparison) -> String {
     match (value, figure.unit) {
         (None, _) => "–".to_owned(),
-        (Some(value), "ratio") => format!("{} %", Digits::of_percent(value * 100.0).show(value * 100.0)),
-        (Some(value), unit) => format!("{value:.3} {}", if unit == "mj" { "mJ" } else { unit }),
+        (Some(value), Unit::Ratio) => format!("{} %", Digits::of_percent(value * 100.0).show(value * 100.0)),
+        (Some(value), Unit::Mj) => format!("{value:.3} mJ"),
+        (Some(value), unit) => format!("{value:.3} {}", unit.symbol()),
     }
 }
 
@@ -256,10 +257,7 @@ fn limits(limits: &[LimitResult], style: &Style) -> String {
         .column("", Align::Left)
         .column("", Align::Left);
     for limit in limits {
-        let found = limit
-            .value
-            .zip(limit.unit)
-            .map(|(value, unit)| amount_of(value, unit));
+        let found = limit.value.zip(limit.unit).map(|(value, unit)| unit.show(value));
         let (mark, ink, says) = match limit.passed {
             Some(true) if found.is_some() => ("✗", Ink::Bad, "fails: it applies".to_owned()),
             Some(true) => (

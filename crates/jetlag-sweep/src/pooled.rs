@@ -1,7 +1,7 @@
 //! One figure over the repeats of a point: the mean of the runs' values, and an interval that covers what differs within a run and
 //! from run to run.
 
-use super::figures::Figure;
+use super::figures::Estimate;
 
 /// A figure over several runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ const FEWEST: usize = 3;
 /// With independent runs, half-widths add up as `sqrt(Σ hᵢ²) ÷ n`. That misses what differs from run to run (a warm chip, another
 /// placement in memory), which only the spread of their values shows: from three runs on, the wider of the two is taken, by
 /// Student's t for the spread.
-pub fn pooled(figures: &[Figure]) -> Option<Pooled> {
+pub fn pooled(figures: &[Estimate]) -> Option<Pooled> {
     let known: Vec<(f64, Option<[f64; 2]>)> = figures
         .iter()
         .filter_map(|figure| Some((figure.value?, figure.ci95)))

@@ -30,7 +30,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use super::Style;
-use crate::analysis::summary::{ExpectationResult, Lack, Sampling, Stats, TenantSummary, Unit, Verdict};
+use crate::analysis::summary::{ExpectationResult, Lack, Sampling, Stats, TenantSummary, Verdict};
 use crate::analysis::{HOST_BUSY, Recorded, Summary};
 use crate::digits::range;
 use crate::number::{
@@ -454,24 +454,7 @@ fn expectations(summary: &Summary, style: &Style) -> String {
 
 /// The measured value with its unit.
 pub(super) fn value_of(result: &ExpectationResult) -> String {
-    or_unknown(result.value.zip(result.unit), |(value, unit)| amount(value, unit))
-}
-
-/// A figure with its unit.
-pub(super) fn amount(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Ms => format!("{} ms", short(value)),
-        Unit::Fps => format!("{} /s", short(value)),
-        Unit::Ratio => percent(value),
-        Unit::Count => format!("{value}"),
-        Unit::Factor => short(value),
-        Unit::Mw => format!("{} W", short(value / 1e3)),
-        Unit::Mj if value.abs() < 1e3 => format!("{} mJ", short(value)),
-        Unit::Mj => format!("{} J", short(value / 1e3)),
-        Unit::C => format!("{} °C", short(value)),
-        Unit::Mhz => format!("{} MHz", short(value)),
-        Unit::FramesPerJoule => format!("{} frames/J", short(value)),
-    }
+    or_unknown(result.value.zip(result.unit), |(value, unit)| unit.show(value))
 }
 
 /// CPU time of sampling relative to one core, and the costliest sampler.
