@@ -1,4 +1,5 @@
-//! What reports are made of: figures shown with the digits that they have, and tables that fit a terminal.
+//! What reports are made of: figures, each a value with its key, its unit and what supports it; the digits that they are shown with; and
+//! tables that fit a terminal.
 //!
 //! Nothing is measured or computed here: whoever has a number says what it is, and this crate shows it.
 

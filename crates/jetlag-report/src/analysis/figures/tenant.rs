@@ -5,7 +5,9 @@ use jetlag_figure::{Key, Support};
 
 use super::super::lack::Lack;
 use super::super::quantile::Quantile;
-use super::super::summary::{Interpolated, MemorySummary, Slowdown, Stats, TenantSummary, Trimmed, Wander};
+use super::super::summary::{
+    Interpolated, MemorySummary, Slowdown, SlowdownIntervals, Stats, TenantSummary, Trimmed, Wander,
+};
 use super::{Absent, Found};
 
 /// A figure of this tenant.
@@ -138,9 +140,9 @@ fn of_tenant(plain: Plain, tenant: &TenantSummary) -> Result<Found, Absent> {
         Plain::InterquartileRange => lacking(tenant.iqr_ms, Some(for_quartiles(tenant))),
         Plain::Cv => of_run(tenant.cv),
         Plain::WorstOverMedian => lacking(tenant.worst_over_median, lacks.p50),
-        Plain::SlowdownP50 => slowdown(tenant, |ratio| (ratio.p50, ratio.ci95.p50)),
-        Plain::SlowdownP90 => slowdown(tenant, |ratio| (ratio.p90, ratio.ci95.p90)),
-        Plain::SlowdownP99 => slowdown(tenant, |ratio| (ratio.p99, ratio.ci95.p99)),
+        Plain::SlowdownP50 => slowdown(tenant, |of| of.p50, |of| of.p50),
+        Plain::SlowdownP90 => slowdown(tenant, |of| of.p90, |of| of.p90),
+        Plain::SlowdownP99 => slowdown(tenant, |of| of.p99, |of| of.p99),
         Plain::SlowdownRounds => count(tenant.slowdown.as_ref().map(|ratio| ratio.rounds)),
         Plain::SlowdownLeftOut => of_run(tenant.slowdown.as_ref().map(|ratio| ratio.left_out_share)),
         Plain::SlowdownAlone => count(tenant.slowdown.as_ref().map(|ratio| ratio.alone_count)),
@@ -212,13 +214,14 @@ pub(super) fn for_quartiles(tenant: &TenantSummary) -> Lack {
 
 fn slowdown(
     tenant: &TenantSummary,
-    of: fn(&Slowdown) -> (Option<f64>, Option<[f64; 2]>),
+    ratio: fn(&Slowdown) -> Option<f64>,
+    interval: fn(&SlowdownIntervals) -> Option<[f64; 2]>,
 ) -> Result<Found, Absent> {
     let slowdown = tenant.slowdown.as_ref().ok_or(Absent::Nothing)?;
-    let (ratio, interval) = of(slowdown);
     let withheld = || match &slowdown.withheld {
         Some(withheld) => Absent::Withheld(withheld.message.clone()),
         None => Absent::Nothing,
     };
-    Ok(Found::between(ratio.ok_or_else(withheld)?, interval))
+    let ratio = ratio(slowdown).ok_or_else(withheld)?;
+    Ok(Found::between(ratio, interval(&slowdown.ci95)))
 }
