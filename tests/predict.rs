@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use jetlag::record::{Failure, FailureKind, FailureStage};
 use jetlag_sweep::journal::{Entry, Header, JournalFile, RunEntry};
-use jetlag_sweep::{Column, Figure};
+use jetlag_sweep::{Column, Estimate};
 use serde_json::Value;
 
 use crate::common::output::{assert_refused, run, stderr, stdout};
@@ -109,7 +109,7 @@ impl Begun {
 
     fn latency(&mut self, run: usize, value: f64) {
         let place = self.place(run);
-        self.runs[run].figures[place] = Figure::plain(value);
+        self.runs[run].figures[place] = Estimate::plain(value);
     }
 
     /// The latency that was set.

@@ -7,6 +7,7 @@ mod compare;
 mod cvcuda;
 mod drawn;
 mod export;
+mod figures;
 mod findings;
 mod html;
 mod html_overlay;

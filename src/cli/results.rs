@@ -71,10 +71,9 @@ pub struct CompareArgs {
     /// How often to run each scenario [default: 5].
     #[arg(long, value_name = "N")]
     pub rounds: Option<u32>,
-    /// Exit 3 if the 95 % interval shows this change, or if it cannot be computed: TENANT.FIGURE +PERCENT%. Figures are
-    /// response.p50, response.p99, miss_rate (in percentage points) and energy; or of the machine, such as power.total.mean
-    /// +5%. A comparison such as power.total.mean > 15W applies to each run but the first side's: any metric of `expect`. May
-    /// be repeated.
+    /// Exit 3 if the 95 % interval shows this change, or if it cannot be computed: FIGURE +PERCENT%, of any figure of docs/json.md
+    /// that is better one way (TENANT.response.p99, TENANT.energy.per_frame; miss_rate in percentage points). A comparison such as
+    /// power.total.mean > 15W applies to each run but the first side's. May be repeated.
     #[arg(long = "fail-if", value_name = "CHANGE")]
     pub fail_if: Vec<String>,
     /// Compare stage by stage, with intervals that hold jointly over all rows.

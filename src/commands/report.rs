@@ -71,7 +71,8 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     match (args.format, &summaries[..]) {
         (ResultFormat::Json, [one]) => report::json::write(one, &mut out)?,
         (ResultFormat::Json, several) => {
-            serde_json::to_writer_pretty(&mut out, several)?;
+            let all: Vec<_> = several.iter().map(report::json::Document::of).collect();
+            serde_json::to_writer_pretty(&mut out, &all)?;
             out.push(b'\n');
         }
         (ResultFormat::Github, summaries) => {

@@ -46,7 +46,7 @@ fn valid() -> Summary {
 }
 
 /// With the rails of an Orin NX beside it.
-fn powered() -> Summary {
+pub(crate) fn powered() -> Summary {
     let part = |rail, mw| power::line("ina3221", rail, RailRole::Part, mw);
     let lines = [
         power::line("ina3221", "VDD_IN", RailRole::Total, power::module),
@@ -291,7 +291,8 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
             "interference",
             "duty_cycle",
             "phases",
-            "sensors"
+            "sensors",
+            "figures"
         ]
     );
     let (_, run) = text.split_once("\"run\"").expect("a run");

@@ -431,6 +431,19 @@ fn a_comparison_fails_by_a_figure_of_the_machine_where_it_applies_or_is_unknown(
         change.change.is_some_and(|change| (change - 0.3).abs() < 0.01),
         "{change:?}"
     );
+    // Any figure that is better one way, by either name.
+    let [ours, theirs] =
+        ["camera.energy.per_frame +5%", "energy.camera.per_frame +5%"].map(|line| limit(line, &sides));
+    assert!(ours.change.is_some_and(|change| change > 0.1), "{ours:?}");
+    assert_eq!((ours.passed, ours.change), (theirs.passed, theirs.change));
+    for line in [
+        "camera.throughput -5%",
+        "camera.service.p90 +5%",
+        "camera.iqr +5%",
+    ] {
+        let same = limit(line, &sides);
+        assert_eq!((same.passed, same.reason), (Some(false), None), "{line}");
+    }
 }
 
 #[test]

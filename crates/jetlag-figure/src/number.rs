@@ -109,6 +109,19 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A share in percent, with as many digits as it takes not to read as zero.
+pub fn percent_of_whole(share: f64) -> String {
+    let percent = share * 100.0;
+    // What is near the whole is told from it.
+    if percent >= 10.0 && !(99.0..110.0).contains(&percent) {
+        format!("{percent:.0} %")
+    } else if percent >= 0.1 {
+        format!("{percent:.1} %")
+    } else {
+        format!("{percent:.2} %")
+    }
+}
+
 /// Whether an interval of a share says anything of another run: frames that all depend on each other are worth one, and its 95 % of all
 /// shares are none that anybody would wait for.
 pub fn tells_of_others([low, high]: &[f64; 2]) -> bool {

@@ -9,9 +9,9 @@ use jetlag_figure::section::{Cell, Section as OfReport, Table, Tone, markdown, t
 
 use super::Style;
 use super::digits::{Digits, beside, percent_range};
-use super::sections::amount as amount_of;
 use super::table::Ink;
 use crate::analysis::compare::{Candidate, Comparison, FigureComparison, LimitResult, SideSummary, Verdict};
+use crate::analysis::summary::Unit;
 
 /// A section of a comparison, in which nothing is drawn.
 pub(crate) type Section = OfReport<Infallible>;
@@ -210,9 +210,9 @@ fn interval_of(interval: [f64; 2], share: bool) -> String {
 /// A figure with its unit.
 fn shown_figure(value: f64, figure: &FigureComparison) -> String {
     match figure.unit {
-        "ratio" => format!("{} %", Digits::of_percent(value * 100.0).show(value * 100.0)),
-        "mj" => format!("{value:.3} mJ"),
-        unit => format!("{value:.3} {unit}"),
+        Unit::Ratio => format!("{} %", Digits::of_percent(value * 100.0).show(value * 100.0)),
+        Unit::Mj => format!("{value:.3} mJ"),
+        unit => format!("{value:.3} {}", unit.symbol()),
     }
 }
 
@@ -226,10 +226,7 @@ fn notes(candidate: &Candidate) -> Option<Section> {
 fn limits(limits: &[LimitResult]) -> Option<Section> {
     let mut table = Table::new("").words("").words("").words("").words("");
     for limit in limits {
-        let found = limit
-            .value
-            .zip(limit.unit)
-            .map(|(value, unit)| amount_of(value, unit));
+        let found = limit.value.zip(limit.unit).map(|(value, unit)| unit.show(value));
         let (mark, tone, says) = match limit.passed {
             Some(true) if found.is_some() => ("✗", Tone::Bad, "fails: it applies".to_owned()),
             Some(true) => (

@@ -13,7 +13,7 @@ use crate::analysis::summary::{EnergySummary, ExpectationResult, PowerBudget, Te
 use crate::compare::sentence;
 use crate::number::{measured, or_unknown, percent, short};
 use crate::record::Finding;
-use crate::sections::{amount, value_of};
+use crate::sections::value_of;
 
 /// How GitHub shows an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,7 +196,7 @@ fn passed(limit: &LimitResult) -> String {
             let why = limit.reason.as_deref().unwrap_or("no interval");
             format!("{text} in {side}: unknown, so it fails ({why})")
         }
-        (_, Some((value, unit))) => format!("{text} in {side}: it is {}", amount(value, unit)),
+        (_, Some((value, unit))) => format!("{text} in {side}: it is {}", unit.show(value)),
         (_, None) => format!("{text} in {side}: the whole interval is beyond the limit"),
     }
 }

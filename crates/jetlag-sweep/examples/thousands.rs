@@ -10,8 +10,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
+use jetlag_figure::Unit;
 use jetlag_sweep::journal::{Entry, FORMAT, Header, RunEntry, encode};
-use jetlag_sweep::{Axis, Column, Figure, Plan};
+use jetlag_sweep::{Axis, Column, Estimate, Plan};
 
 const FIGURES: u32 = 200;
 
@@ -41,10 +42,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         knee: None,
     }))?;
     let names = (0..FIGURES).map(|n| match n {
-        0 => Column::new("camera.response.p50", "ms"),
-        1 => Column::new("camera.response.p99", "ms"),
-        2 => Column::new("camera.throughput", "fps"),
-        n => Column::new(format!("camera.stages.stage{n}.p90"), "ms"),
+        0 => Column::new("camera.response.p50", Unit::Ms),
+        1 => Column::new("camera.response.p99", Unit::Ms),
+        2 => Column::new("camera.throughput", Unit::Fps),
+        n => Column::new(format!("camera.stages.stage{n}.p90"), Unit::Ms),
     });
     put(Entry::Columns {
         id: 0,
@@ -68,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             columns: Some(0),
             figures: (0..FIGURES)
                 .map(|figure| {
-                    Figure::with(
+                    Estimate::with(
                         value(figure),
                         six(value(figure) * 0.97),
                         six(value(figure) * 1.04),

@@ -34,7 +34,7 @@ pub mod table;
 
 pub use error::{MetricError, PlanError};
 pub use eta::{Eta, Guess, Rest, Seen};
-pub use figures::{Column, Figure, Figures, of_summary};
+pub use figures::{Column, Estimate, Figures, of_run};
 pub use jetlag_record::{Failure, FailureKind, FailureStage};
 pub use page::write_page;
 pub use plan::{Axis, Choice, MOST_RUNS, Order, Plan, Point, Setting};

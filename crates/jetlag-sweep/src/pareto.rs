@@ -9,6 +9,8 @@
 
 use std::collections::HashSet;
 
+use jetlag_figure::{Key, Unit, key};
+
 use super::error::MetricError;
 use super::knee::is_quantile;
 use super::pooled::Pooled;
@@ -24,12 +26,12 @@ pub enum Better {
 }
 
 impl Better {
-    /// As a metric's name tells: `throughput`, `completed`, `detections` and what is per joule are better when higher.
+    /// As the table of figures has it; a figure that is neither, or not of jetlag's, is better when lower.
     pub fn of(metric: &str) -> Better {
-        let last = metric.rsplit('.').next().unwrap_or(metric);
-        match last {
-            "throughput" | "completed" | "detections" | "frames_per_joule" | "offered" => Better::Higher,
-            _ => Better::Lower,
+        let key = Key::guess(metric).or_else(|| Key::of_tenant("", metric));
+        match key.map(|key| key.better()) {
+            Some(key::Better::More) => Better::Higher,
+            Some(key::Better::Less | key::Better::Neither) | None => Better::Lower,
         }
     }
 }
@@ -40,7 +42,7 @@ pub struct Metric {
     /// The figure's full name.
     pub name: String,
     /// Its unit.
-    pub unit: String,
+    pub unit: Unit,
     /// Which way it is better.
     pub better: Better,
 }
@@ -83,7 +85,7 @@ pub fn metrics(text: &str, table: &Table) -> Result<Vec<Metric>, MetricError> {
         metrics.extend(table.columns_of(word)?.into_iter().map(|column| Metric {
             better: way.unwrap_or_else(|| Better::of(&column.name)),
             name: column.name.clone(),
-            unit: column.unit.clone(),
+            unit: column.unit,
         }));
     }
     Ok(metrics)

@@ -4,7 +4,7 @@
 use jetlag_stats::moments::mean_and_variance;
 use jetlag_stats::student::t_quantile;
 
-use super::figures::Figure;
+use super::figures::Estimate;
 
 /// A figure over several runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +36,7 @@ const FEWEST: usize = 3;
 /// With independent runs, half-widths add up as `sqrt(Σ hᵢ²) ÷ n`. That misses what differs from run to run (a warm chip, another
 /// placement in memory), which only the spread of their values shows: from three runs on, the wider of the two is taken, by
 /// Student's t for the spread.
-pub fn pooled(figures: &[Figure]) -> Option<Pooled> {
+pub fn pooled(figures: &[Estimate]) -> Option<Pooled> {
     let known: Vec<(f64, Option<[f64; 2]>)> = figures
         .iter()
         .filter_map(|figure| Some((figure.value?, figure.ci95)))

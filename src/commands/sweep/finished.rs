@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use jetlag_figure::Key;
 use jetlag_sweep::knee::{Promise, of_table};
 use jetlag_sweep::pareto::{metrics, standings};
 use jetlag_sweep::table::read_csv;
-use jetlag_sweep::{MetricError, Table};
+use jetlag_sweep::{Column, MetricError, Table};
 
 use super::folder::{Folder, JOURNAL, TABLE, damaged};
 use super::promise;
@@ -132,12 +133,10 @@ pub(in crate::commands) fn table(target: &Path) -> anyhow::Result<Table> {
 type Judge = Box<dyn Fn(f64) -> bool>;
 
 fn knees(table: &Table, axis: &str, args: &SweepArgs) -> anyhow::Result<Outcome> {
-    // Tenants are what figures begin with.
+    let keys: Vec<Key> = table.columns.iter().filter_map(Column::key).collect();
     let mut tenants: Vec<&str> = Vec::new();
-    for column in &table.columns {
-        if let Some((tenant, _)) = column.name.split_once('.')
-            && !tenants.contains(&tenant)
-        {
+    for tenant in keys.iter().filter_map(Key::tenant) {
+        if !tenants.contains(&tenant) {
             tenants.push(tenant);
         }
     }
@@ -145,7 +144,7 @@ fn knees(table: &Table, axis: &str, args: &SweepArgs) -> anyhow::Result<Outcome>
     let judges: Vec<(String, Judge)> = promises
         .into_iter()
         .map(|promise| {
-            let name = table.column(promise.figure())?.name;
+            let name = table.column(&promise.key().to_string())?.name;
             let judge: Judge = Box::new(move |value| promise.holds_for(value));
             Ok((name, judge))
         })

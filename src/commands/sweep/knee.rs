@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jetlag_sweep::journal::{FORMAT, Header, KneeHeader, RunEntry};
 use jetlag_sweep::knee::{Knee, Promise, Search, Step, Told};
-use jetlag_sweep::{Column, Figure, Plan, Point, Setting, Table};
+use jetlag_sweep::{Column, Estimate, Plan, Point, Setting, Table};
 
 use super::checked::{self, Base};
 use super::cool::Cooler;
@@ -189,7 +189,7 @@ fn point(path: &str, value: f64) -> Point {
 }
 
 fn told(run: &RunEntry, columns: &[Column], promises: usize) -> Told {
-    let figure = |number: usize| -> Figure {
+    let figure = |number: usize| -> Estimate {
         let name = runner::promise(number);
         let place = columns.iter().position(|column| column.name == name);
         place

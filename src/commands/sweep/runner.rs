@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use jetlag_figure::{Figure, Unit};
 use jetlag_sweep::journal::RunEntry;
 use jetlag_sweep::knee::broken_by_less;
-use jetlag_sweep::{Column, Figure, Figures, Setting, of_summary};
+use jetlag_sweep::{Column, Estimate, Figures, Setting, of_run};
 use serde_json::Value;
 
 use super::checked::{self, Base};
@@ -168,8 +169,8 @@ impl Runner {
     fn came(&self, ended: Ended, file: &Path) -> anyhow::Result<Option<Came>> {
         Ok(match ended {
             Ended::Interrupted => None,
-            Ended::Ran { code, summary, said } => Some(match serde_json::from_slice(&summary) {
-                Ok(summary) => self.ran(code, &summary, &said),
+            Ended::Ran { code, summary, said } => Some(match figures_of(&summary) {
+                Ok((summary, figures)) => self.ran(code, &summary, of_run(&figures), &said),
                 Err(error) => Came::failed(
                     FailureStage::Save,
                     FailureKind::Other,
@@ -220,7 +221,7 @@ impl Runner {
         })
     }
 
-    fn ran(&self, code: i32, summary: &Value, said: &str) -> Came {
+    fn ran(&self, code: i32, summary: &Value, mut figures: Figures, said: &str) -> Came {
         let tenants = summary.get("tenants").and_then(Value::as_array);
         let failed = tenants
             .into_iter()
@@ -244,7 +245,6 @@ impl Runner {
             let is_meant = word(finding, "code")? == "expectation-undecided";
             is_meant.then(|| word(finding, "message")).flatten()
         });
-        let mut figures = of_summary(summary);
         let promised = self.promised(summary, &figures);
         figures.extend(promised);
         Came {
@@ -266,27 +266,37 @@ impl Runner {
             let ends = judged
                 .and_then(|one| one.get("ci95")?.as_array())
                 .and_then(|ends| Some([ends.first()?.as_f64()?, ends.get(1)?.as_f64()?]));
-            Figure {
+            Estimate {
                 value: judged.and_then(|one| one.get("value")?.as_f64()),
                 ci95: ends,
             }
         };
         let of_run = |name: &str| {
             let found = figures.iter().find(|(column, _)| column.name == name);
-            found.map_or(Figure::default(), |(_, figure)| *figure)
+            found.map_or(Estimate::default(), |(_, figure)| *figure)
         };
         let known = |(place, promise): (usize, &Expectation)| {
             let own = figure(place);
             let figure = match own.value {
                 Some(_) => own,
-                None => {
-                    broken_by_less(promise.figure(), &|value| promise.holds_for(value), of_run).unwrap_or(own)
-                }
+                None => broken_by_less(
+                    &promise.key().to_string(),
+                    &|value| promise.holds_for(value),
+                    of_run,
+                )
+                .unwrap_or(own),
             };
-            (Column::new(self::promise(place + 1), ""), figure)
+            (Column::new(self::promise(place + 1), Unit::Factor), figure)
         };
         self.promises.iter().enumerate().map(known).collect()
     }
+}
+
+/// A summary in its machine form, and the figures in it.
+fn figures_of(json: &[u8]) -> Result<(Value, Vec<Figure>), serde_json::Error> {
+    let mut summary: Value = serde_json::from_slice(json)?;
+    let figures = summary.get_mut("figures").map(Value::take).unwrap_or_default();
+    Ok((summary, serde_json::from_value(figures)?))
 }
 
 /// What came of a run.

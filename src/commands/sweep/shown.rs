@@ -46,8 +46,8 @@ fn text(table: &Table, written: Option<&Path>) -> anyhow::Result<()> {
         .columns
         .iter()
         .filter(|column| {
-            let word = column.name.split_once('.').map(|(_, word)| word);
-            word.is_some_and(|word| FIGURES.contains(&word))
+            let key = column.key();
+            key.is_some_and(|key| FIGURES.contains(&&*key.within()))
         })
         .collect();
     let grid_of = |beside: bool| {
@@ -350,7 +350,7 @@ pub(super) fn pareto(
             "schema": SCHEMA,
             "metrics": metrics.iter().map(|metric| json!({
                 "name": metric.name,
-                "unit": metric.unit,
+                "unit": metric.unit.symbol(),
                 "better": match metric.better { Better::Lower => "lower", Better::Higher => "higher" },
             })).collect::<Vec<_>>(),
             "points": points.iter().zip(standings).map(|(point, standing)| {

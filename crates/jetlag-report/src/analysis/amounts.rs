@@ -1,7 +1,8 @@
 //! Reads amounts with their units, as limits of expectations and power budgets are written: `33ms`, `1%`, `15W`,
 //! `200mJ`, `90C`, `1GHz`.
 
-use super::summary::Unit;
+use jetlag_figure::Unit;
+
 use crate::units::{QuantityError, parse_duration};
 
 /// Why an amount could not be read.
@@ -21,6 +22,16 @@ const ENERGIES: [(&str, f64); 4] = [("kJ", 1e6), ("mJ", 1.0), ("uJ", 1e-3), ("J"
 const TEMPERATURES: [(&str, f64); 2] = [("°C", 1.0), ("C", 1.0)];
 /// Megahertz; `Hz` last, since the others end so too.
 const CLOCKS: [(&str, f64); 4] = [("GHz", 1e3), ("MHz", 1.0), ("kHz", 1e-3), ("Hz", 1e-6)];
+/// Bytes; `B` last, since the others end so too.
+const MEMORY: [(&str, f64); 7] = [
+    ("GiB", 1_073_741_824.0),
+    ("MiB", 1_048_576.0),
+    ("KiB", 1_024.0),
+    ("GB", 1e9),
+    ("MB", 1e6),
+    ("kB", 1e3),
+    ("B", 1.0),
+];
 
 const A_POWER: &str = "a power with its unit, W or mW: write \"15W\" or \"800mW\"";
 
@@ -31,6 +42,16 @@ pub(super) fn read(text: &str, unit: Unit) -> Result<f64, Unreadable> {
             Ok(duration) => Ok(duration.as_millis_f64()),
             Err(problem) => Err(Unreadable::Duration(problem)),
         },
+        Unit::S => match parse_duration(text) {
+            Ok(duration) => Ok(duration.as_secs_f64()),
+            Err(problem) => Err(Unreadable::Duration(problem)),
+        },
+        Unit::Percent => number(text.strip_suffix('%').unwrap_or(text), "a load: write \"50%\""),
+        Unit::Bytes => with_unit(
+            text,
+            &MEMORY,
+            "an amount of memory with its unit: write \"2GiB\" or \"800MB\"",
+        ),
         Unit::Ratio => {
             const WANTED: &str = "a share: write \"1%\" or 0.01";
             match text.strip_suffix('%') {
@@ -112,6 +133,10 @@ mod tests {
             ("900MHz", Unit::Mhz, 900.0),
             ("5", Unit::FramesPerJoule, 5.0),
             ("5/J", Unit::FramesPerJoule, 5.0),
+            ("2s", Unit::S, 2.0),
+            ("50 %", Unit::Percent, 50.0),
+            ("2GiB", Unit::Bytes, 2_147_483_648.0),
+            ("800 MB", Unit::Bytes, 8e8),
         ] {
             assert_eq!(read(text, unit), Ok(value), "{text}");
         }
@@ -144,7 +169,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_written_is_read_or_refused(text in ".{0,20}") {
-            for unit in [Unit::Mw, Unit::Mj, Unit::C, Unit::Mhz, Unit::FramesPerJoule, Unit::Ratio, Unit::Ms] {
+            for unit in Unit::ALL {
                 prop_assert!(read(&text, unit).map_or(true, f64::is_finite));
             }
         }

@@ -1,8 +1,7 @@
 //! Expectations such as `camera.response.p99 < 33ms`: parsed when the scenario is resolved, judged when the run is
 //! over.
 //!
-//! A line is `TENANT.METRIC OPERATOR LIMIT`, or one of a figure of the machine (`machine`), such as
-//! `power.total.mean < 15W`. It is judged by the estimate; the result also says whether the whole interval lies on the
+//! A line is `FIGURE OPERATOR LIMIT`, such as `power.total.mean < 15W`; `figures` has the figures. It is judged by the estimate; the result also says whether the whole interval lies on the
 //! same side of the limit. A line whose figure the run does not support does not hold: its value is unknown, and a
 //! finding says what is missing. The same is true for a tenant that completed no frame, and for a figure that says
 //! nothing of its tenant: misses without a deadline, lateness in a closed loop.
@@ -15,54 +14,19 @@ use jetlag_stats::quantile::Quantile;
 pub use error::ExpectationError;
 pub use parse::parse;
 
-use super::machine::{Absent, Machine, MachineMetric};
-use super::metric::{Metric, Reading};
-use super::summary::{ExpectationResult, TenantSummary, Unit};
+use jetlag_figure::{Key, Support};
 
-/// One line of `expect`: a metric of a tenant or of the machine, a comparison and a limit.
+use super::figures::{self, Absent, Found, Run};
+use super::summary::{ExpectationResult, TenantSummary};
+
+/// One line of `expect`: a figure of a tenant or of the machine, a comparison and a limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     text: String,
-    pub(super) of: Of,
+    pub(super) key: Key,
     comparison: Comparison,
-    /// In the metric's unit.
+    /// In the figure's unit.
     limit: f64,
-}
-
-/// Of what a figure is.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Of {
-    /// Of the tenant of this name.
-    Tenant(String, Metric),
-    Machine(MachineMetric),
-}
-
-impl Of {
-    /// Whether its values are never below zero. Energy above idle may be, a temperature too, and a release that came early.
-    fn is_from_zero(&self) -> bool {
-        match self {
-            Of::Tenant(_, metric) => metric.is_from_zero(),
-            Of::Machine(metric) => metric.is_from_zero(),
-        }
-    }
-
-    /// Whether it is a share, which is never above one.
-    fn is_share(&self) -> bool {
-        matches!(self.unit(), Unit::Ratio)
-    }
-
-    fn unit(&self) -> Unit {
-        match self {
-            Of::Tenant(_, metric) => metric.unit(),
-            Of::Machine(metric) => metric.unit(),
-        }
-    }
-}
-
-/// The run that a line is judged by.
-pub(super) struct Run<'a> {
-    pub(super) tenants: Vec<&'a TenantSummary>,
-    pub(super) machine: Machine<'a>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,11 +55,11 @@ impl Comparison {
 }
 
 impl Expectation {
-    /// The tenant that it is about; none if it is about the machine.
+    /// The tenant that it is about; none if it is about the machine, as energy is.
     pub fn tenant(&self) -> Option<&str> {
-        match &self.of {
-            Of::Tenant(tenant, _) => Some(tenant),
-            Of::Machine(_) => None,
+        match &self.key {
+            Key::Frames(..) => None,
+            key => key.tenant(),
         }
     }
 
@@ -107,9 +71,9 @@ impl Expectation {
         }
     }
 
-    /// What stands before the comparison: `camera.response.p99`.
-    pub fn figure(&self) -> &str {
-        self.text.split(['<', '>', '=']).next().unwrap_or_default().trim()
+    /// The figure that it compares.
+    pub fn key(&self) -> &Key {
+        &self.key
     }
 
     /// The line as written.
@@ -119,53 +83,41 @@ impl Expectation {
 
     /// Judges it by the figures of a run; of a figure of the machine that it cannot be judged by, also says why.
     pub(super) fn evaluate(&self, run: &Run<'_>) -> (ExpectationResult, Option<Absent>) {
-        let unknown = Reading {
-            value: None,
-            ci95: None,
-        };
-        match &self.of {
-            Of::Tenant(name, metric) => {
-                let tenant = run.tenants.iter().find(|tenant| tenant.name == *name);
-                let reading = tenant.map_or(unknown, |tenant| self.read(*metric, tenant));
-                (self.judge(reading), None)
-            }
-            Of::Machine(metric) => match metric.read(&run.machine, &run.tenants) {
-                Ok(found) => {
-                    // What was seen for a part of the time can break a line, and cannot keep it.
-                    let holds = found.reading.value.is_some_and(|value| self.holds_for(value));
-                    match found.doubt.filter(|_| holds) {
-                        Some(doubt) => (self.judge(unknown), Some(doubt)),
-                        None => (self.judge(found.reading), None),
-                    }
-                }
-                Err(absent) => (self.judge(unknown), Some(absent)),
-            },
+        let found = run.read(&self.key);
+        if let Some(name) = self.tenant() {
+            let tenant = run.tenant(name);
+            let found = tenant.and_then(|tenant| self.promised(found.ok()?, tenant));
+            return (self.judge(found), None);
+        }
+        match found {
+            // What was seen for a part of the time can break a line, and cannot keep it.
+            Ok(Found {
+                doubt: Some(doubt),
+                value,
+                ..
+            }) if self.holds_for(value) => (self.judge(None), Some(doubt)),
+            Ok(found) => (self.judge(Some(found)), None),
+            Err(absent) => (self.judge(None), Some(absent)),
         }
     }
 
     /// A tenant that completed no frame does not meet an expectation such as "nothing dropped", nor one without a deadline
     /// one on misses: such a figure may show that the line is broken, and otherwise nothing is known.
-    fn read(&self, metric: Metric, tenant: &TenantSummary) -> Reading {
-        let Reading { value, ci95 } = metric.read(tenant);
-        let tells = tenant.frames.completed > 0 && metric.says_nothing(tenant).is_none();
-        let is_certain = |value| ci95.is_some_and(|ci95| self.is_certain(value, ci95));
-        // A quantile without an interval describes these frames, and is no basis of a promise unless another one decides it.
-        let is_known = |holds| {
-            let alone = || {
-                metric
-                    .quantiles(tenant)
-                    .is_none_or(|(own, known)| self.by_order(own, &known) == Some(holds))
-            };
-            ci95.is_some() || alone()
+    fn promised(&self, found: Found, tenant: &TenantSummary) -> Option<Found> {
+        let holds = self.holds_for(found.value);
+        let tells = tenant.frames.completed > 0 && figures::says_nothing(&self.key, tenant).is_none();
+        let is_certain = || {
+            let ends = found.support.interval();
+            ends.is_some_and(|ends| self.is_certain(found.value, ends))
         };
-        let value = value
-            .filter(|&value| is_known(self.holds_for(value)))
-            .filter(|&value| tells || !self.holds_for(value))
-            .filter(|&value| self.needs(tenant).is_none() || is_certain(value));
-        Reading {
-            value,
-            ci95: ci95.filter(|_| value.is_some()),
-        }
+        let is_known = match found.support {
+            Support::Interval(_) | Support::Exact | Support::ThisRun => true,
+            // It describes these frames, and is no basis of a promise unless another one decides it.
+            Support::Nothing => figures::quantiles(&self.key, tenant)
+                .is_some_and(|(own, known)| self.by_order(own, &known) == Some(holds)),
+        };
+        let is_enough = self.needs(tenant).is_none() || is_certain();
+        (is_known && (tells || !holds) && is_enough).then_some(found)
     }
 
     /// Whether a limit on a quantile is kept or broken for certain by others of the same frames, whose intervals are known: a lower one
@@ -183,13 +135,14 @@ impl Expectation {
         })
     }
 
-    fn judge(&self, Reading { value, ci95 }: Reading) -> ExpectationResult {
-        let holds = value.is_some_and(|value| self.holds_for(value));
+    fn judge(&self, found: Option<Found>) -> ExpectationResult {
+        let value = found.as_ref().map(|found| found.value);
+        let ci95 = found.and_then(|found| found.support.interval());
         ExpectationResult {
             text: self.text.clone(),
-            holds,
+            holds: value.is_some_and(|value| self.holds_for(value)),
             value,
-            unit: Some(self.of.unit()),
+            unit: Some(self.key.unit()),
             ci95,
             certain: value.zip(ci95).map(|(value, ci95)| self.is_certain(value, ci95)),
         }
@@ -206,10 +159,7 @@ impl Expectation {
 
     /// Frames that its limit needs, where the tenant's are too few to judge it by.
     pub(super) fn needs(&self, tenant: &TenantSummary) -> Option<u64> {
-        match &self.of {
-            Of::Tenant(_, metric) => metric.needs(self.limit, tenant),
-            Of::Machine(_) => None,
-        }
+        figures::needs(&self.key, self.limit, tenant)
     }
 
     /// Whether a value of its figure, in the unit of the machine form, keeps it.

@@ -10,13 +10,12 @@ use jetlag_stats::share::exceeds_share;
 use jetlag_stats::spells::ENOUGH;
 
 use super::backlog::Backlog;
-use super::expectation::Of;
+use super::figures::{self, SaysNothing};
 use super::idle::HostIdle;
 use super::judge::Undecided;
 use super::limit::{
     FramesLimit, Lacking, Limit, More, Overloaded, Pressure, Profiler, RunLimit, ServingLimit, SteadyLimit,
 };
-use super::metric::SaysNothing;
 use super::nodes;
 use super::protection;
 use super::recorded::Recorded;
@@ -500,15 +499,14 @@ fn wanders(case: &Case<'_>) -> Option<Limit> {
 fn too_few_samples(case: &Case<'_>, undecided: &[Undecided], told: bool, overloaded: bool) -> Option<Limit> {
     let name = &case.scenario.name;
     let completed = case.summary.response_ms.count;
-    let asked = undecided
-        .iter()
-        .filter_map(|line| match &line.expectation.as_ref().ok()?.of {
-            Of::Tenant(tenant, metric) if tenant == name => metric.sample(case.summary),
-            _ => None,
-        });
+    let asked = undecided.iter().filter_map(|line| {
+        let expectation = line.expectation.as_ref().ok()?;
+        let is_own = expectation.tenant() == Some(name.as_str());
+        figures::sample(expectation.key(), case.summary).filter(|_| is_own)
+    });
     // A quantile without an interval says so in its own place. A finding is due only if an expectation needs it, or if there are
     // too few frames even for p90.
-    let headline = super::metric::Sample {
+    let headline = figures::Sample {
         quantile: Quantile::P90,
         count: completed,
         lacks: case.summary.response_ms.lacks.p90,
@@ -608,25 +606,23 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Limit> {
             Ok(expectation) => expectation,
             Err(error) => return Some(Limit::Run(RunLimit::UnreadableExpectation(error.clone()))),
         };
-        let (name, metric) = match &expectation.of {
-            Of::Tenant(name, metric) => (name, metric),
-            Of::Machine(_) => {
-                let absent = line.absent.clone()?;
-                return Some(Limit::Run(RunLimit::MachineUnknown {
-                    line: line.text.clone(),
-                    absent,
-                }));
-            }
+        let key = expectation.key();
+        let Some(name) = expectation.tenant() else {
+            let absent = line.absent.clone()?;
+            return Some(Limit::Run(RunLimit::MachineUnknown {
+                line: line.text.clone(),
+                absent,
+            }));
         };
         let mut tenants = evidence.tenants.iter().map(|tenant| &tenant.summary);
-        let tenant = tenants.find(|tenant| tenant.name == *name);
+        let tenant = tenants.find(|tenant| tenant.name == name);
         let explained = tenant.is_some_and(|tenant| {
-            let sample = metric.sample(tenant);
+            let sample = figures::sample(key, tenant);
             tenant.response_ms.count == 0 || sample.is_some_and(|sample| sample.lacks.is_some())
         });
-        let says_nothing = tenant.and_then(|tenant| metric.says_nothing(tenant));
+        let says_nothing = tenant.and_then(|tenant| figures::says_nothing(key, tenant));
         let needs = tenant.and_then(|tenant| Some((expectation.needs(tenant)?, tenant.frames.offered)));
-        let lacking = match (says_nothing, metric.is_slowdown()) {
+        let lacking = match (says_nothing, figures::is_slowdown(key)) {
             (None, _) if let Some((needs, has)) = needs => Lacking::Misses { needs, has },
             (Some(SaysNothing::NoDeadline), _) => Lacking::Deadline,
             (Some(SaysNothing::ClosedLoop), _) => Lacking::Schedule,
@@ -639,7 +635,7 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Limit> {
         };
         (!explained).then(|| {
             Limit::Run(RunLimit::UndecidedExpectation {
-                tenant: name.clone(),
+                tenant: name.to_owned(),
                 line: line.text.clone(),
                 lacking,
             })

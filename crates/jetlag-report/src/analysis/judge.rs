@@ -1,7 +1,7 @@
 //! Judges the expectations of a run by its figures.
 
-use super::expectation::{Expectation, ExpectationError, Run, parse};
-use super::machine::Absent;
+use super::expectation::{Expectation, ExpectationError, parse};
+use super::figures::{Absent, Run};
 use super::summary::ExpectationResult;
 
 /// An expectation that could not be decided, and its parsed form if it could be parsed.

@@ -4,14 +4,13 @@ use std::collections::HashSet;
 
 use super::code::Code;
 use super::critical::Member;
-use super::expectation::Run;
 use super::failures::Failures;
+use super::figures::Run;
 use super::host::HostReadings;
 use super::idle::HostIdle;
 use super::interference::{self, Phases};
 use super::judge::judge;
 use super::kernels;
-use super::machine::Machine;
 use super::outputs;
 use super::plot::{self, Drawn};
 use super::power::{self, Power};
@@ -242,11 +241,10 @@ impl Summarizer {
         let sensors = window.map_or_else(Vec::new, |window| sensors::summarize(&tracks, window));
         let run = Run {
             tenants: tenants.iter().map(|tenant| &tenant.summary).collect(),
-            machine: Machine {
-                rails: &power.rails,
-                energy: power.energy.as_ref(),
-                sensors: &sensors,
-            },
+            rails: &power.rails,
+            energy: power.energy.as_ref(),
+            sensors: &sensors,
+            host: host.as_ref(),
         };
         let (mut expectations, undecided) = judge(&scenario.expect, &run);
         let promises = self.manifest.tenants.iter().zip(&tenants);

@@ -4,8 +4,8 @@ use jetlag_figure::section::{Cell, Table, Tone};
 
 use super::Section;
 use crate::analysis::Summary;
-use crate::analysis::summary::{ExpectationResult, Unit};
-use crate::number::{or_unknown, percent, short};
+use crate::analysis::summary::ExpectationResult;
+use crate::number::or_unknown;
 
 /// The section; none where the scenario expects nothing.
 pub(super) fn section(summary: &Summary) -> Option<Section> {
@@ -41,22 +41,5 @@ pub(super) fn section(summary: &Summary) -> Option<Section> {
 
 /// The measured value with its unit.
 pub(crate) fn value_of(result: &ExpectationResult) -> String {
-    or_unknown(result.value.zip(result.unit), |(value, unit)| amount(value, unit))
-}
-
-/// A figure with its unit.
-pub(crate) fn amount(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Ms => format!("{} ms", short(value)),
-        Unit::Fps => format!("{} /s", short(value)),
-        Unit::Ratio => percent(value),
-        Unit::Count => format!("{value}"),
-        Unit::Factor => short(value),
-        Unit::Mw => format!("{} W", short(value / 1e3)),
-        Unit::Mj if value.abs() < 1e3 => format!("{} mJ", short(value)),
-        Unit::Mj => format!("{} J", short(value / 1e3)),
-        Unit::C => format!("{} °C", short(value)),
-        Unit::Mhz => format!("{} MHz", short(value)),
-        Unit::FramesPerJoule => format!("{} frames/J", short(value)),
-    }
+    or_unknown(result.value.zip(result.unit), |(value, unit)| unit.show(value))
 }

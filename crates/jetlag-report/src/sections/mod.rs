@@ -28,7 +28,7 @@ use crate::analysis::Summary;
 use crate::analysis::summary::{Lack, Stats, TenantSummary};
 use crate::number::TimeUnit;
 
-pub(crate) use expectations::{amount, value_of};
+pub(crate) use expectations::value_of;
 
 /// What a format may draw beside tables and sentences. What it shows is in the summary, or in its plots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jetlag_record::Failure;
 use serde::{Deserialize, Serialize};
 
-use crate::figures::{Column, Figure, Figures};
+use crate::figures::{Column, Estimate, Figures};
 use crate::plan::{Plan, Setting};
 
 /// Version of the journal's form.
@@ -98,12 +98,12 @@ pub struct RunEntry {
     pub columns: Option<u32>,
     /// In the order of those names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub figures: Vec<Figure>,
+    pub figures: Vec<Estimate>,
 }
 
 impl RunEntry {
     /// Takes the names out of figures, for [`columns`](Self::columns) to refer to.
-    pub fn split(figures: Figures) -> (Vec<Column>, Vec<Figure>) {
+    pub fn split(figures: Figures) -> (Vec<Column>, Vec<Estimate>) {
         figures.into_iter().unzip()
     }
 }

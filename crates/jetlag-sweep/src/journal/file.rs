@@ -48,7 +48,7 @@ pub enum JournalError {
     },
     /// A figure that JSON cannot hold.
     #[error("a figure cannot be written: {0}")]
-    Figure(serde_json::Error),
+    Estimate(serde_json::Error),
 }
 
 /// A journal that grows.
@@ -118,7 +118,7 @@ impl JournalFile {
     /// # Errors
     /// The disk is full, or fails. A half line is cut off again, so that the file stays whole.
     pub fn append(&mut self, entry: &Entry) -> Result<(), JournalError> {
-        let line = encode(entry).map_err(JournalError::Figure)?;
+        let line = encode(entry).map_err(JournalError::Estimate)?;
         let before = self
             .file
             .stream_position()

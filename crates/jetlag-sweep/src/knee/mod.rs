@@ -17,7 +17,7 @@ pub(crate) use less::is_quantile;
 pub use search::{Probe, Search, Step};
 pub use table::{KneeOfTable, of_table};
 
-use super::figures::Figure;
+use super::figures::Estimate;
 use super::pooled::pooled;
 
 /// How much wider than 95 % intervals are taken. Of a normal error, 1.5 times the half-width leaves 0.2 % beyond each end: the five to
@@ -41,7 +41,7 @@ pub enum Verdict {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
     /// In the order of the promises.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<Estimate>,
     /// Whether the run, or a tenant of it, failed: that keeps no promise.
     pub failed: bool,
 }
@@ -50,7 +50,7 @@ pub struct Told {
 pub type Promise<'p> = &'p dyn Fn(f64) -> bool;
 
 /// A figure that is known of the run's own frames alone.
-fn has_no_interval(figure: &Figure) -> bool {
+fn has_no_interval(figure: &Estimate) -> bool {
     figure.value.is_some() && figure.ci95.is_none()
 }
 
@@ -61,7 +61,7 @@ pub fn verdict(runs: &[Told], promises: &[Promise<'_>]) -> Verdict {
     }
     let mut all = Verdict::Holds;
     for (place, promise) in promises.iter().enumerate() {
-        let figures: Vec<Figure> = runs
+        let figures: Vec<Estimate> = runs
             .iter()
             .filter_map(|run| run.figures.get(place).copied())
             .collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Knee, Promise, Told, Verdict, answer, broken_by_less, verdict};
 use crate::error::MetricError;
-use crate::figures::Figure;
+use crate::figures::Estimate;
 use crate::plan::Setting;
 use crate::table::{Row, State, Table};
 
@@ -20,7 +20,7 @@ pub struct KneeOfTable {
 }
 
 /// The figure of a promise in a run, or what breaks it there.
-fn judged_by(row: &Row, (name, promise): &(String, Promise<'_>)) -> Figure {
+fn judged_by(row: &Row, (name, promise): &(String, Promise<'_>)) -> Estimate {
     let own = row.figure(name);
     match own.value {
         Some(_) => own,

@@ -150,7 +150,7 @@ fn columns(rows: &[Row]) -> Vec<Column> {
 }
 
 /// Names and figures of a row that was read elsewhere.
-pub(super) fn read_row(mut row: Row, names: &Arc<Names>, figures: Vec<crate::figures::Figure>) -> Row {
+pub(super) fn read_row(mut row: Row, names: &Arc<Names>, figures: Vec<crate::figures::Estimate>) -> Row {
     row.names = names.clone();
     row.figures = figures;
     row

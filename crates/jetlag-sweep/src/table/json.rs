@@ -7,7 +7,7 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
 use super::{Row, State, Table};
-use crate::figures::{Column, Figure};
+use crate::figures::{Column, Estimate};
 
 /// Version of this form.
 const SCHEMA: u32 = 1;
@@ -105,8 +105,8 @@ impl Serialize for Figures<'_> {
         let mut map = to.serialize_map(None)?;
         if !self.0.figures.is_empty() {
             for column in self.1 {
-                let Figure { value, ci95 } = self.0.figure(&column.name);
-                let unit = &column.unit;
+                let Estimate { value, ci95 } = self.0.figure(&column.name);
+                let unit = column.unit.symbol();
                 map.serialize_entry(&column.name, &Value { value, ci95, unit })?;
             }
         }

@@ -17,7 +17,9 @@ use jetlag_record::Failure;
 use jetlag_record::nearest::nearest;
 
 use super::error::MetricError;
-use super::figures::{Column, Figure};
+use jetlag_figure::Key;
+
+use super::figures::{Column, Estimate};
 use super::plan::Setting;
 pub use csv::{Cell, FixedColumn, ValueKind, cells, heads, write_csv};
 pub use json::write_json;
@@ -104,12 +106,12 @@ pub struct Row {
     /// Hashes of networks, `tenant=hash`.
     pub networks: Vec<String>,
     names: Arc<Names>,
-    figures: Vec<Figure>,
+    figures: Vec<Estimate>,
 }
 
 impl Row {
     /// A figure by its full name; without a value where the run does not have it.
-    pub fn figure(&self, name: &str) -> Figure {
+    pub fn figure(&self, name: &str) -> Estimate {
         let place = self.names.places.get(name);
         place
             .and_then(|&place| self.figures.get(place))
@@ -174,18 +176,18 @@ impl Table {
             "energy" => "energy.total",
             other => other,
         };
-        let is_meant = |column: &&Column, name: &str| column.name == name || column.head() == name;
-        if let Some(found) = self.columns.iter().find(|column| is_meant(column, asked)) {
+        // As the table of figures has it: `camera.energy.per_frame` is `energy.camera.per_frame`.
+        let key = Key::guess(asked).map(|key| key.to_string());
+        let is_meant = |column: &&Column| {
+            column.name == asked || column.head() == asked || Some(&column.name) == key.as_ref()
+        };
+        if let Some(found) = self.columns.iter().find(is_meant) {
             return Ok(vec![found]);
         }
+        let without = |name: &str| name.split_once('.').is_some_and(|(_, rest)| rest == asked);
         let of_a_tenant = |column: &&Column| {
-            column.name.split_once('.').is_some_and(|(_, rest)| {
-                rest == asked
-                    || column
-                        .head()
-                        .split_once('.')
-                        .is_some_and(|(_, rest)| rest == asked)
-            })
+            let own = column.key().filter(|key| key.tenant().is_some());
+            own.is_some_and(|key| key.within() == asked) || without(&column.name) || without(&column.head())
         };
         let found: Vec<&Column> = self.columns.iter().filter(of_a_tenant).collect();
         if !found.is_empty() {

@@ -1,7 +1,7 @@
 //! One point: its runs, and figures over them.
 
 use super::{Row, State};
-use crate::figures::Figure;
+use crate::figures::Estimate;
 use crate::plan::Setting;
 use crate::pooled::{Pooled, pooled};
 
@@ -26,7 +26,7 @@ impl PointFigures<'_> {
     }
 
     /// A figure of each run that is done.
-    pub fn figures(&self, name: &str) -> Vec<Figure> {
+    pub fn figures(&self, name: &str) -> Vec<Estimate> {
         let done = self.rows.iter().filter(|row| row.state == State::Done);
         done.map(|row| row.figure(name)).collect()
     }

@@ -1,5 +1,6 @@
 //! Reads a table from CSV, ours or one that a spreadsheet wrote again. Every cell that is not what its column takes is told.
 
+use jetlag_figure::Unit;
 use jetlag_record::shown::text_of_cell;
 use std::io::Read;
 
@@ -7,7 +8,7 @@ use jetlag_record::{Failure, FailureKind, FailureStage};
 
 use super::build::{empty_row, read_row};
 use super::{Names, Row, State, Table};
-use crate::figures::{Column, Figure};
+use crate::figures::{Column, Estimate};
 use crate::plan::Setting;
 
 /// Problems that are told; of the rest the number is.
@@ -121,14 +122,14 @@ pub fn read_csv(from: impl Read) -> Result<Table, TableError> {
             if value.is_err() || ends.is_some_and(|(low, high)| low.is_err() || high.is_err()) {
                 bad(*place, "no number (an empty cell is a figure that is not known)");
             }
-            if column.unit == "ms"
-                && is_time(&column.name)
+            if column.unit == Unit::Ms
+                && is_time(column)
                 && value.ok().flatten().is_some_and(|value| value < 0.0)
             {
                 bad(*place, "a time below zero");
             }
             let ci95 = ends.and_then(|(low, high)| Some([low.ok()??, high.ok()??]));
-            figures.push(Figure {
+            figures.push(Estimate {
                 value: value.ok().flatten(),
                 ci95,
             });
@@ -153,8 +154,8 @@ pub fn read_csv(from: impl Read) -> Result<Table, TableError> {
 }
 
 /// A release may come early; everything else takes time.
-fn is_time(name: &str) -> bool {
-    !name.contains(".lateness.")
+fn is_time(column: &Column) -> bool {
+    column.key().is_none_or(|key| key.is_from_zero())
 }
 
 fn broken(error: &csv::Error) -> TableError {
@@ -212,7 +213,7 @@ fn layout(heads: &[&str]) -> Result<Layout, TableError> {
             continue;
         }
         let ends = place(&format!("{head}.low")).zip(place(&format!("{head}.high")));
-        figures.push((at, ends, column(head)));
+        figures.push((at, ends, Column::of_head(head)));
     }
     Ok(Layout {
         point,
@@ -223,14 +224,4 @@ fn layout(heads: &[&str]) -> Result<Layout, TableError> {
         axes,
         figures,
     })
-}
-
-fn column(head: &str) -> Column {
-    const UNITS: [&str; 11] = [
-        "ms", "us", "fps", "mw", "mj", "percent", "bytes", "mhz", "c", "s", "mib",
-    ];
-    match head.rsplit_once('_') {
-        Some((name, unit)) if UNITS.contains(&unit) => Column::new(name, unit),
-        _ => Column::new(head, ""),
-    }
 }

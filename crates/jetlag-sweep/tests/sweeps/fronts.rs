@@ -1,16 +1,17 @@
 //! Pareto fronts of known truth.
 
+use jetlag_figure::Unit;
 use jetlag_sweep::journal::{Entry, Journal, encode};
 use jetlag_sweep::pareto::{Standing, metrics, standings};
-use jetlag_sweep::{Axis, Choice, Column, Figure, Plan, Setting, Table};
+use jetlag_sweep::{Axis, Choice, Column, Estimate, Plan, Setting, Table};
 
 use super::journals::{header, run};
 
 /// A table of points with two figures each: their true values, read `repeats` times with noise of this half-width.
 fn table(points: &[(f64, f64)], half: f64, repeats: u32, noise: impl FnMut() -> f64) -> Table {
     let columns = [
-        Column::new("camera.response.p99", "ms"),
-        Column::new("camera.throughput", "fps"),
+        Column::new("camera.response.p99", Unit::Ms),
+        Column::new("camera.throughput", Unit::Fps),
     ];
     table_of(columns, points, |_| half, repeats, noise)
 }
@@ -42,8 +43,8 @@ fn table_of(
             run.columns = Some(0);
             let half = half(place);
             let figure = |value: f64| match half > 0.0 {
-                true => Figure::with(value, value - half, value + half),
-                false => Figure::plain(value),
+                true => Estimate::with(value, value - half, value + half),
+                false => Estimate::plain(value),
             };
             run.figures = vec![
                 figure(first + noise() * half / 2.0),
@@ -108,7 +109,7 @@ fn what_the_intervals_do_not_decide_stays_and_is_named_so() {
 #[test]
 fn an_estimate_without_an_interval_beats_nobody_and_a_count_does() {
     let of = |names: [&str; 2], half: fn(usize) -> f64| {
-        let columns = names.map(|name| Column::new(format!("camera.{name}"), ""));
+        let columns = names.map(|name| Column::new(format!("camera.{name}"), Unit::Factor));
         let table = table_of(columns, &[(10.0, 2.0), (20.0, 4.0), (30.0, 6.0)], half, 1, || 0.0);
         let metrics = metrics(&names.join(","), &table).unwrap();
         standings(&table.points(), &metrics)
@@ -126,7 +127,7 @@ fn an_estimate_without_an_interval_beats_nobody_and_a_count_does() {
 
 #[test]
 fn a_figure_without_a_tenant_is_that_of_each() {
-    let columns = ["camera", "lidar"].map(|tenant| Column::new(format!("{tenant}.response.p99"), "ms"));
+    let columns = ["camera", "lidar"].map(|tenant| Column::new(format!("{tenant}.response.p99"), Unit::Ms));
     let table = table_of(
         columns,
         &[(10.0, 30.0), (30.0, 10.0), (15.0, 35.0)],

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::io::Cursor;
 
+use jetlag_figure::Unit;
 use jetlag_sweep::difference::Difference;
 use jetlag_sweep::journal::{Entry, FORMAT, Header, Journal, JournalFile, RunEntry, encode};
-use jetlag_sweep::{Axis, Column, Failure, FailureKind, FailureStage, Figure, Plan, Setting};
+use jetlag_sweep::{Axis, Column, Estimate, Failure, FailureKind, FailureStage, Plan, Setting};
 use proptest::prelude::*;
 
 pub(crate) fn header(plan: Plan) -> Header {
@@ -50,13 +51,13 @@ fn whole() -> Vec<u8> {
     let mut text = encode(&Entry::Sweep(header(Plan::default()))).unwrap();
     text += &encode(&Entry::Columns {
         id: 0,
-        columns: vec![Column::new("camera.response.p99", "ms")],
+        columns: vec![Column::new("camera.response.p99", Unit::Ms)],
     })
     .unwrap();
     for repeat in 0..5 {
         let mut run = run(&[("a", "1\n\"é")], repeat);
         run.columns = Some(0);
-        run.figures = vec![Figure::with(7.5, 7.0, 8.0)];
+        run.figures = vec![Estimate::with(7.5, 7.0, 8.0)];
         if repeat == 3 {
             run.failed = Some(Failure {
                 stage: FailureStage::Run,
@@ -78,7 +79,7 @@ fn a_whole_journal_is_read_as_it_was_written() {
         (journal.runs.len(), journal.rest, journal.whole),
         (5, 0, bytes.len() as u64)
     );
-    assert_eq!(journal.runs[0].figures, [Figure::with(7.5, 7.0, 8.0)]);
+    assert_eq!(journal.runs[0].figures, [Estimate::with(7.5, 7.0, 8.0)]);
     assert_eq!(journal.runs[0].settings[0].value, "1\n\"é");
     assert_eq!(journal.done().len(), 5);
     // Other programs read it as JSON Lines.
@@ -153,11 +154,11 @@ fn a_file_is_gone_on_with_after_half_a_line() {
     std::fs::write(&path, &whole()[..whole().len() - 10]).unwrap();
     let (mut file, journal) = JournalFile::open(&path).unwrap();
     assert_eq!(journal.runs.len(), 4);
-    let figures = vec![(Column::new("camera.response.p99", "ms"), Figure::plain(9.0))];
+    let figures = vec![(Column::new("camera.response.p99", Unit::Ms), Estimate::plain(9.0))];
     file.finished(run(&[("a", "2")], 0), figures.clone()).unwrap();
     file.finished(
         run(&[("a", "3")], 0),
-        vec![(Column::new("other", ""), Figure::default())],
+        vec![(Column::new("other", Unit::Factor), Estimate::default())],
     )
     .unwrap();
     drop(file);

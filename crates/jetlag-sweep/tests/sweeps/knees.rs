@@ -1,7 +1,7 @@
 //! Knees of known truth: a formula with noise, and a queue whose 99th percentile is known exactly.
 
 use jetlag_stats::random::SplitMix64;
-use jetlag_sweep::Figure;
+use jetlag_sweep::Estimate;
 use jetlag_sweep::knee::{Knee, Promise, Search, Step, Told, Verdict, answer, broken_by_less, verdict};
 
 /// Seeds mean the same everywhere.
@@ -59,7 +59,11 @@ fn a_knee_with_noise_from_run_to_run_is_in_its_interval_in_95_of_100_seeds() {
             let (within, between) = (0.02 * mean, 0.01 * mean);
             let value = mean + within * random.normal() + between * random.normal();
             Told {
-                figures: vec![Figure::with(value, value - 1.96 * within, value + 1.96 * within)],
+                figures: vec![Estimate::with(
+                    value,
+                    value - 1.96 * within,
+                    value + 1.96 * within,
+                )],
                 failed: false,
             }
         });
@@ -103,7 +107,7 @@ fn the_knee_of_a_queue_is_in_its_interval_in_95_of_100_seeds() {
 
 /// The 99th percentile of 10 000 responses, and its interval from the scatter of twenty stretches, which knows that neighbours wait for
 /// one another.
-fn queue(random: &mut Random, arrivals: f64, service: f64) -> Figure {
+fn queue(random: &mut Random, arrivals: f64, service: f64) -> Estimate {
     const STRETCHES: usize = 20;
     const EACH: usize = 500;
     let (mut arrived, mut free) = (0.0_f64, 0.0_f64);
@@ -126,13 +130,13 @@ fn queue(random: &mut Random, arrivals: f64, service: f64) -> Figure {
     let mean = of_stretches.iter().sum::<f64>() / STRETCHES as f64;
     let variance = of_stretches.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / (STRETCHES - 1) as f64;
     let half = 2.09 * (variance / STRETCHES as f64).sqrt();
-    Figure::with(value, value - half, value + half)
+    Estimate::with(value, value - half, value + half)
 }
 
 #[test]
 fn without_noise_the_knee_is_between_neighbours_and_takes_few_runs() {
     let knee = search(&hz(), 33.0, 5, 98, |hz| Told {
-        figures: vec![Figure::with(hz / 3.0, hz / 3.0, hz / 3.0)],
+        figures: vec![Estimate::with(hz / 3.0, hz / 3.0, hz / 3.0)],
         failed: false,
     });
     assert_eq!((knee.holds_at, knee.breaks_at), (Some(98.0), Some(99.0)));
@@ -143,7 +147,7 @@ fn without_noise_the_knee_is_between_neighbours_and_takes_few_runs() {
 fn promises_that_always_or_never_hold_are_answered_by_the_ends() {
     let at = |value: f64| {
         search(&hz(), 33.0, 5, 98, |_| Told {
-            figures: vec![Figure::with(value, value, value)],
+            figures: vec![Estimate::with(value, value, value)],
             failed: false,
         })
     };
@@ -158,7 +162,7 @@ fn promises_that_always_or_never_hold_are_answered_by_the_ends() {
     );
     // A metric that nothing supports.
     let knee = search(&hz(), 33.0, 5, 98, |_| Told {
-        figures: vec![Figure::default()],
+        figures: vec![Estimate::default()],
         failed: false,
     });
     assert!(
@@ -169,9 +173,9 @@ fn promises_that_always_or_never_hold_are_answered_by_the_ends() {
     // A figure that is known only below: the search goes on between what is known and what is not.
     let knee = search(&hz(), 33.0, 5, 98, |hz| Told {
         figures: vec![if hz > 120.0 {
-            Figure::default()
+            Estimate::default()
         } else {
-            Figure::with(9.0, 9.0, 9.0)
+            Estimate::with(9.0, 9.0, 9.0)
         }],
         failed: false,
     });
@@ -186,7 +190,7 @@ fn promises_that_always_or_never_hold_are_answered_by_the_ends() {
     );
     // A promise that holds only above a value.
     let knee = search(&hz(), 33.0, 5, 98, |hz| Told {
-        figures: vec![Figure::with(200.0 - hz, 200.0 - hz, 200.0 - hz)],
+        figures: vec![Estimate::with(200.0 - hz, 200.0 - hz, 200.0 - hz)],
         failed: false,
     });
     assert!(
@@ -199,13 +203,13 @@ fn promises_that_always_or_never_hold_are_answered_by_the_ends() {
 #[test]
 fn runs_that_fail_break_the_promise_and_figures_without_an_interval_are_run_three_times() {
     let knee = search(&hz(), 33.0, 5, 98, |hz| Told {
-        figures: vec![Figure::plain(hz / 10.0)],
+        figures: vec![Estimate::plain(hz / 10.0)],
         failed: hz > 120.0,
     });
     assert_eq!((knee.holds_at, knee.breaks_at), (Some(120.0), Some(121.0)));
     let promise = |value: f64| value < 33.0;
     let told = |value: f64| Told {
-        figures: vec![Figure::plain(value)],
+        figures: vec![Estimate::plain(value)],
         failed: false,
     };
     let judge = |runs: &[f64]| {
@@ -237,28 +241,31 @@ fn an_answer_in_any_order_is_the_same() {
 /// Of a run whose queue never empties: no quantile has an interval, and the highest are withheld.
 #[test]
 fn a_full_queue_breaks_a_promise_whose_figure_is_withheld() {
-    let run = |least: f64, median: Option<Figure>| {
+    let run = |least: f64, median: Option<Estimate>| {
         move |name: &str| match name {
-            "camera.response.min" => Figure::plain(least),
+            "camera.response.min" => Estimate::plain(least),
             "camera.response.p50" => median.unwrap_or_default(),
-            _ => Figure::default(),
+            _ => Estimate::default(),
         }
     };
     let below = |value: f64| value < 33.0;
     let judged = |name: &str, least: f64, median| broken_by_less(name, &below, run(least, median));
     // Not one frame of thousands was quick enough.
     let full = judged("camera.response.p99", 9_900.0, None);
-    assert_eq!(full, Some(Figure::with(9_900.0, 9_900.0, 9_900.0)));
+    assert_eq!(full, Some(Estimate::with(9_900.0, 9_900.0, 9_900.0)));
     // The queue filled while it was measured: that has to come three times.
-    let filling = judged("camera.response.p99", 12.0, Some(Figure::plain(5_000.0)));
-    assert_eq!(filling, Some(Figure::plain(5_000.0)));
+    let filling = judged("camera.response.p99", 12.0, Some(Estimate::plain(5_000.0)));
+    assert_eq!(filling, Some(Estimate::plain(5_000.0)));
     // One late frame says nothing of a median.
     let median = judged("camera.response.p50", 40.0, None);
-    assert_eq!(median, Some(Figure::plain(40.0)));
-    let known = Figure::with(50.0, 45.0, 60.0);
+    assert_eq!(median, Some(Estimate::plain(40.0)));
+    let known = Estimate::with(50.0, 45.0, 60.0);
     assert_eq!(judged("camera.response.p99", 12.0, Some(known)), Some(known));
     // Nothing is kept by less, and a promise of more is not broken so.
-    assert_eq!(judged("camera.response.p99", 5.0, Some(Figure::plain(9.0))), None);
+    assert_eq!(
+        judged("camera.response.p99", 5.0, Some(Estimate::plain(9.0))),
+        None
+    );
     let above = |value: f64| value > 33.0;
     assert_eq!(
         broken_by_less("camera.response.p99", &above, run(5.0, None)),
@@ -266,7 +273,7 @@ fn a_full_queue_breaks_a_promise_whose_figure_is_withheld() {
     );
     assert_eq!(judged("camera.miss_rate", 40.0, None), None);
 
-    let told = |figure: Option<Figure>| Told {
+    let told = |figure: Option<Estimate>| Told {
         figures: vec![figure.unwrap_or_default()],
         failed: false,
     };

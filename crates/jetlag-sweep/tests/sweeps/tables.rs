@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use jetlag_figure::{Key, Known, Support, Unit};
 use jetlag_sweep::journal::{Entry, Journal, encode};
 use jetlag_sweep::table::{State, Table, read_csv, write_csv, write_json};
-use jetlag_sweep::{Axis, Column, Failure, FailureKind, FailureStage, Figure, Plan, of_summary};
+use jetlag_sweep::{Axis, Column, Estimate, Failure, FailureKind, FailureStage, Plan, of_run};
 use serde_json::{Value, json};
 
 use super::journals::{header, run};
@@ -19,9 +20,9 @@ fn table() -> Table {
     let mut text = encode(&Entry::Columns {
         id: 0,
         columns: vec![
-            Column::new("camera.response.p99", "ms"),
-            Column::new("camera.miss_rate", ""),
-            Column::new("clock.gpu.mean", "mhz"),
+            Column::new("camera.response.p99", Unit::Ms),
+            Column::new("camera.miss_rate", Unit::Factor),
+            Column::new("clock.gpu.mean", Unit::Mhz),
         ],
     })
     .unwrap();
@@ -30,9 +31,9 @@ fn table() -> Table {
         run.columns = Some(0);
         let clock = [1000.0, 1100.0][repeat as usize];
         run.figures = vec![
-            Figure::with(7.25, 7.0, 8.0),
-            Figure::default(),
-            Figure::plain(clock),
+            Estimate::with(7.25, 7.0, 8.0),
+            Estimate::default(),
+            Estimate::plain(clock),
         ];
         run.networks = BTreeMap::from([("camera".to_owned(), "abc".to_owned())]);
         text += &encode(&Entry::Run(run)).unwrap();
@@ -80,7 +81,7 @@ fn csv_and_json_have_the_same_and_csv_is_read_again() {
     assert_eq!((again.axes.clone(), again.rows.len()), (table.axes.clone(), 6));
     assert_eq!(
         again.rows[0].figure("camera.response.p99"),
-        Figure::with(7.25, 7.0, 8.0)
+        Estimate::with(7.25, 7.0, 8.0)
     );
     assert_eq!(again.rows[0].figure("camera.miss_rate").value, None);
     assert_eq!(
@@ -160,34 +161,36 @@ fn tables_that_are_none_are_sentences() {
 }
 
 #[test]
-fn figures_of_a_summary_have_the_names_of_expect() {
-    let summary: Value = serde_json::from_str(include_str!("../../../../tests/golden/summary.json")).unwrap();
-    let figures = of_summary(&summary);
-    let figure = |name: &str| figures.iter().find(|(column, _)| column.name == name).cloned();
-    let (column, p99) = figure("camera.response.p99").unwrap();
-    assert_eq!(
-        (column.unit.as_str(), p99),
-        ("ms", Figure::with(40.587963, 39.012624, 42.413307))
-    );
-    assert_eq!(
-        figure("camera.throughput").unwrap().0.head(),
-        "camera.throughput_fps"
-    );
-    for name in [
+fn figures_of_a_run_have_the_names_of_expect_with_their_units() {
+    let figure = |name: &str, known, support| jetlag_figure::Figure {
+        key: Key::parse(name, &["camera"]).unwrap(),
+        known,
+        support,
+    };
+    let figures = of_run(&[
+        figure(
+            "camera.response.p99",
+            Known::Measured(7.25),
+            Support::Interval([7.0, 8.0]),
+        ),
+        figure("camera.response.p99_9", Known::Needs(6_636), Support::Nothing),
+        figure("camera.dropped", Known::Measured(3.0), Support::Exact),
+        figure("camera.energy.per_frame", Known::Measured(2.5), Support::ThisRun),
+    ]);
+    let heads: Vec<String> = figures.iter().map(|(column, _)| column.head()).collect();
+    let wanted = [
+        "camera.response.p99_ms",
+        "camera.response.p99_9_ms",
         "camera.dropped",
-        "camera.miss_rate",
-        "camera.stages.compute.p99",
-        "camera.slowdown.p99",
-        "camera.jitter",
-        "lidar.response.count",
-        "host.cpu_load",
-    ] {
-        assert!(
-            figure(name).is_some(),
-            "{name}: {:?}",
-            figures.iter().map(|(column, _)| &column.name).collect::<Vec<_>>()
-        );
-    }
-    assert_eq!(figure("camera.response.count").unwrap().0.unit, "");
-    assert!(figures.iter().all(|(column, _)| !column.name.contains("needs")));
+        "energy.camera.per_frame_mj",
+    ];
+    assert_eq!(heads, wanted);
+    let values: Vec<Estimate> = figures.iter().map(|(_, estimate)| *estimate).collect();
+    let wanted = [
+        Estimate::with(7.25, 7.0, 8.0),
+        Estimate::default(),
+        Estimate::plain(3.0),
+        Estimate::plain(2.5),
+    ];
+    assert_eq!(values, wanted);
 }

@@ -1,11 +1,14 @@
 //! Judges each figure of each tenant: its change, the interval of that, or why it is unknown.
 
+use jetlag_figure::key::{Plain, Series};
+use jetlag_figure::{Key, Unit};
 use jetlag_stats::quantile::Quantile;
 
+use super::super::figures::{Run, quantile_of};
 use super::super::stats::six_decimals;
 use super::super::summary::Lack;
 use super::effect::{self, Effect, Promises, Unknown};
-use super::{FIGURES, FigureComparison, Side, TenantComparison, Verdict};
+use super::{FIGURES, FigureComparison, RunSample, Side, TenantComparison, Verdict};
 
 pub(super) fn compare_tenants(
     a: &Side,
@@ -20,7 +23,14 @@ pub(super) fn compare_tenants(
                 Vec::new()
             } else {
                 let shown = FIGURES.iter().filter(|which| has(which, name, a, b));
-                shown.map(|which| figure(which, name, a, b, confidence)).collect()
+                let keyed = shown.filter_map(|which| {
+                    let key = Key::parse(&format!("{name}.{which}"), &[name]).ok()?;
+                    Some(FigureComparison {
+                        figure: which,
+                        ..figure(&key, a, b, confidence)
+                    })
+                });
+                keyed.collect()
             };
             TenantComparison {
                 name: name.clone(),
@@ -39,55 +49,49 @@ fn has(figure: &str, tenant: &str, a: &Side, b: &Side) -> bool {
             let mut tenants = run.summary.tenants.iter().filter(|known| known.name == tenant);
             tenants.any(|known| known.deadline_ms.is_some() || known.frames.missed > 0)
         }),
-        "energy" => runs().any(|run| run.energy(tenant).is_some()),
+        "energy" => runs().any(|run| {
+            let mut tenants = run.summary.tenants.iter().filter(|known| known.name == tenant);
+            tenants.any(|known| known.energy_mj_per_frame.is_some())
+        }),
         _ => true,
     }
 }
 
-pub(super) fn figure(
-    which: &'static str,
-    tenant: &str,
-    a: &Side,
-    b: &Side,
-    confidence: f64,
-) -> FigureComparison {
-    match which {
-        "response.p50" => quantile(which, Quantile::P50, tenant, a, b, confidence),
-        "response.p99" => quantile(which, Quantile::P99, tenant, a, b, confidence),
-        "miss_rate" => {
-            let promises = |side: &Side| Promises {
-                missed: side.runs.iter().map(|run| run.misses(tenant)).collect(),
-                responses: side.runs.iter().map(|run| run.responses(tenant)).collect(),
-            };
-            let (of_a, of_b) = (promises(a), promises(b));
-            let deadline = |side: &Side| {
-                let mut tenants = side.runs[0].summary.tenants.iter();
-                tenants
-                    .find(|known| known.name == tenant)
-                    .and_then(|known| known.deadline_ms)
-            };
-            if deadline(a) != deadline(b) {
-                return unknown(which, "ratio", "the deadlines are different".to_owned());
-            }
-            let offered = |side: &Promises| side.missed.iter().map(Vec::len).sum();
-            match effect::of_misses([&of_a, &of_b], confidence) {
-                Ok(effect) => known(which, "ratio", 1.0, effect),
-                Err(Unknown::NoFrame) => unknown(which, "ratio", "no frame was offered".to_owned()),
-                Err(why) => unknown(which, "ratio", because(why, [offered(&of_a), offered(&of_b)])),
-            }
+/// Compares any figure: quantiles of the response time and misses by their frames, all others by their values in each run.
+pub(super) fn figure(key: &Key, a: &Side, b: &Side, confidence: f64) -> FigureComparison {
+    match key {
+        Key::Time(tenant, Series::Response, statistic) if let Some(of) = quantile_of(*statistic) => {
+            quantile(of, tenant, a, b, confidence)
         }
-        _ => energy(which, tenant, a, b, confidence),
+        Key::Plain(tenant, Plain::MissRate) => misses(tenant, a, b, confidence),
+        _ => of_values(key, a, b, confidence),
     }
 }
 
-fn quantile(
-    which: &'static str,
-    quantile: Quantile,
-    tenant: &str,
-    a: &Side,
-    b: &Side,
-    confidence: f64,
-) -> FigureComparison {
+fn misses(tenant: &str, a: &Side, b: &Side, confidence: f64) -> FigureComparison {
+    let promises = |side: &Side| Promises {
+        missed: side.runs.iter().map(|run| run.misses(tenant)).collect(),
+        responses: side.runs.iter().map(|run| run.responses(tenant)).collect(),
+    };
+    let (of_a, of_b) = (promises(a), promises(b));
+    let deadline = |side: &Side| {
+        let mut tenants = side.runs[0].summary.tenants.iter();
+        tenants
+            .find(|known| known.name == tenant)
+            .and_then(|known| known.deadline_ms)
+    };
+    if deadline(a) != deadline(b) {
+        return unknown(Unit::Ratio, "the deadlines are different".to_owned());
+    }
+    let offered = |side: &Promises| side.missed.iter().map(Vec::len).sum();
+    match effect::of_misses([&of_a, &of_b], confidence) {
+        Ok(effect) => known(Unit::Ratio, 1.0, effect),
+        Err(Unknown::NoFrame) => unknown(Unit::Ratio, "no frame was offered".to_owned()),
+        Err(why) => unknown(Unit::Ratio, because(why, [offered(&of_a), offered(&of_b)])),
+    }
+}
+
+fn quantile(quantile: Quantile, tenant: &str, a: &Side, b: &Side, confidence: f64) -> FigureComparison {
     let responses =
         |side: &Side| -> Vec<Vec<i64>> { side.runs.iter().map(|run| run.responses(tenant)).collect() };
     let (of_a, of_b) = (responses(a), responses(b));
@@ -97,10 +101,10 @@ fn quantile(
         in_turns.then(of_rounds).flatten().ok_or(why)
     });
     match found {
-        Ok(effect) => known(which, "ms", 1e-6, effect),
+        Ok(effect) => known(Unit::Ms, 1e-6, effect),
         Err(why) => {
             let frames = |runs: &[Vec<i64>]| runs.iter().map(Vec::len).sum::<usize>();
-            unknown(which, "ms", because(why, [frames(&of_a), frames(&of_b)]))
+            unknown(Unit::Ms, because(why, [frames(&of_a), frames(&of_b)]))
         }
     }
 }
@@ -124,10 +128,25 @@ pub(in crate::analysis) fn because(why: Unknown, [a, b]: [usize; 2]) -> String {
     }
 }
 
-fn energy(which: &'static str, tenant: &str, a: &Side, b: &Side, confidence: f64) -> FigureComparison {
-    let energies =
-        |side: &Side| -> Vec<f64> { side.runs.iter().filter_map(|run| run.energy(tenant)).collect() };
-    let (of_a, of_b) = (energies(a), energies(b));
+/// By what differs from run to run.
+fn of_values(key: &Key, a: &Side, b: &Side, confidence: f64) -> FigureComparison {
+    let unit = key.unit();
+    let values = |side: &Side| -> Result<Vec<f64>, String> {
+        let of_run = |run: &RunSample| {
+            let found = Run::from(&run.summary)
+                .read(key)
+                .map_err(|absent| absent.message())?;
+            match found.doubt {
+                None => Ok(found.value),
+                Some(doubt) => Err(doubt.message()),
+            }
+        };
+        side.runs.iter().map(of_run).collect()
+    };
+    let (of_a, of_b) = match (values(a), values(b)) {
+        (Ok(of_a), Ok(of_b)) => (of_a, of_b),
+        (Err(why), _) | (_, Err(why)) => return unknown(unit, why),
+    };
     match effect::of_runs([&of_a, &of_b], confidence) {
         Some((baseline, candidate, change, Some(interval))) => {
             let effect = Effect {
@@ -136,23 +155,23 @@ fn energy(which: &'static str, tenant: &str, a: &Side, b: &Side, confidence: f64
                 change,
                 interval,
             };
-            known(which, "mj", 1.0, effect)
+            known(unit, 1.0, effect)
         }
         Some((baseline, candidate, change, None)) => FigureComparison {
             baseline: Some(six_decimals(baseline)),
             candidate: Some(six_decimals(candidate)),
             change: Some(six_decimals(change)),
-            ..unknown(which, "mj", "its interval needs two runs per side".to_owned())
+            ..unknown(unit, "its interval needs two runs per side".to_owned())
         },
-        None => unknown(which, "mj", "power was not measured in every run".to_owned()),
+        None => unknown(unit, "it is zero in a run, so there is no ratio".to_owned()),
     }
 }
 
-fn known(figure: &'static str, unit: &'static str, scale: f64, effect: Effect) -> FigureComparison {
+fn known(unit: Unit, scale: f64, effect: Effect) -> FigureComparison {
     let interval = effect.interval.map(six_decimals);
     let (verdict, within) = Verdict::of_interval(interval);
     FigureComparison {
-        figure,
+        figure: "",
         unit,
         baseline: Some(six_decimals(effect.baseline * scale)),
         candidate: Some(six_decimals(effect.candidate * scale)),
@@ -164,9 +183,9 @@ fn known(figure: &'static str, unit: &'static str, scale: f64, effect: Effect) -
     }
 }
 
-fn unknown(figure: &'static str, unit: &'static str, reason: String) -> FigureComparison {
+fn unknown(unit: Unit, reason: String) -> FigureComparison {
     FigureComparison {
-        figure,
+        figure: "",
         unit,
         baseline: None,
         candidate: None,
@@ -209,7 +228,7 @@ mod tests {
                 change: 0.5,
                 interval: [low, high],
             };
-            known("response.p50", "ms", 10.0, effect)
+            known(Unit::Ms, 10.0, effect)
         };
         let same = figure(-0.1, 0.2);
         assert_eq!((same.baseline, same.candidate), (Some(20.0), Some(30.0)));

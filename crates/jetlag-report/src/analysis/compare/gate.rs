@@ -3,12 +3,11 @@
 //! What is unknown fails: a comparison is judged by its opposite, which must be known to hold in every run.
 
 use super::figures::figure;
-use super::limit::{ChangeOf, Kind, Limit};
-use super::{CONFIDENCE, LimitResult, RunSample, Side, effect};
-use crate::analysis::expectation::{Expectation, Of, Run};
-use crate::analysis::machine::{Absent, Machine, MachineMetric};
-use crate::analysis::stats::six_decimals;
-use crate::analysis::summary::{ExpectationResult, Lack, Unit};
+use super::limit::{Kind, Limit};
+use super::{CONFIDENCE, LimitResult, RunSample, Side};
+use crate::analysis::expectation::Expectation;
+use crate::analysis::figures::{self, Absent, Run};
+use crate::analysis::summary::{ExpectationResult, Lack};
 
 /// Judges one for the candidate of this label.
 pub(super) fn judge(limit: &Limit, side: String, baseline: &Side, candidate: &Side) -> LimitResult {
@@ -23,14 +22,8 @@ pub(super) fn judge(limit: &Limit, side: String, baseline: &Side, candidate: &Si
         unit: None,
     };
     match &limit.kind {
-        Kind::Change {
-            of: ChangeOf::Tenant {
-                tenant,
-                figure: which,
-            },
-            change,
-        } => {
-            let found = figure(which, tenant, baseline, candidate, CONFIDENCE);
+        Kind::Change { of, change } => {
+            let found = figure(of, baseline, candidate, CONFIDENCE);
             LimitResult {
                 passed: found.interval.map(|interval| is_passed(*change, interval)),
                 change: found.change,
@@ -39,10 +32,6 @@ pub(super) fn judge(limit: &Limit, side: String, baseline: &Side, candidate: &Si
                 ..unknown
             }
         }
-        Kind::Change {
-            of: ChangeOf::Machine(metric),
-            change,
-        } => of_machine(metric, *change, [baseline, candidate], unknown),
         Kind::Condition(line) => condition(line, candidate, unknown),
     }
 }
@@ -57,45 +46,6 @@ fn is_passed(limit: f64, [low, high]: [f64; 2]) -> bool {
 }
 
 /// A figure of the machine has one value for a run: its interval comes from several runs of each side.
-fn of_machine(metric: &MachineMetric, limit: f64, sides: [&Side; 2], unknown: LimitResult) -> LimitResult {
-    let values = |side: &Side| -> Result<Vec<f64>, String> {
-        side.runs
-            .iter()
-            .map(|run| {
-                let run = figures(run);
-                let found = metric.read(&run.machine, &run.tenants);
-                let known = found.and_then(|found| match found.doubt {
-                    None => Ok(found.reading.value),
-                    Some(doubt) => Err(doubt),
-                });
-                let value = known.map_err(|absent| missing(&absent))?;
-                value.ok_or_else(|| "a run does not have it".to_owned())
-            })
-            .collect()
-    };
-    let because = |reason: String| LimitResult {
-        reason: Some(reason),
-        ..unknown.clone()
-    };
-    let (a, b) = match (values(sides[0]), values(sides[1])) {
-        (Ok(a), Ok(b)) => (a, b),
-        (Err(why), _) | (_, Err(why)) => return because(why),
-    };
-    match effect::of_runs([&a, &b], CONFIDENCE) {
-        Some((.., change, Some(interval))) => LimitResult {
-            passed: Some(is_passed(limit, interval)),
-            change: Some(six_decimals(change)),
-            ci95: Some(interval.map(six_decimals)),
-            ..unknown
-        },
-        Some((.., change, None)) => LimitResult {
-            change: Some(six_decimals(change)),
-            ..because("its interval needs two runs per side".to_owned())
-        },
-        None => because("it is zero in a run, so there is no ratio".to_owned()),
-    }
-}
-
 /// It applies where it holds in any run, and does not where its opposite is known to hold in all.
 fn condition(line: &Expectation, candidate: &Side, unknown: LimitResult) -> LimitResult {
     let opposite = line.opposite();
@@ -103,7 +53,7 @@ fn condition(line: &Expectation, candidate: &Side, unknown: LimitResult) -> Limi
         .runs
         .iter()
         .map(|run| {
-            let (result, absent) = opposite.evaluate(&figures(run));
+            let (result, absent) = opposite.evaluate(&Run::from(&run.summary));
             (result, absent, run)
         })
         .collect();
@@ -116,7 +66,7 @@ fn condition(line: &Expectation, candidate: &Side, unknown: LimitResult) -> Limi
     }
     if let Some((_, absent, run)) = judged.iter().find(undecided) {
         let reason = match absent {
-            Some(absent) => missing(absent),
+            Some(absent) => absent.message(),
             None => lacking(line, run),
         };
         return LimitResult {
@@ -131,57 +81,36 @@ fn condition(line: &Expectation, candidate: &Side, unknown: LimitResult) -> Limi
 }
 
 fn valued(passed: Option<bool>, result: &ExpectationResult, unknown: LimitResult) -> LimitResult {
-    let (value, unit): (Option<f64>, Option<Unit>) = (result.value, result.unit);
     LimitResult {
         passed,
         ci95: result.ci95,
-        value,
-        unit,
+        value: result.value,
+        unit: result.unit,
         ..unknown
-    }
-}
-
-/// The figures of one run.
-fn figures(run: &RunSample) -> Run<'_> {
-    let summary = &run.summary;
-    Run {
-        tenants: summary.tenants.iter().collect(),
-        machine: Machine {
-            rails: &summary.power,
-            energy: summary.energy.as_ref(),
-            sensors: &summary.sensors,
-        },
     }
 }
 
 /// What a run lacks for a figure of a tenant.
 fn lacking(line: &Expectation, run: &RunSample) -> String {
-    let Of::Tenant(name, metric) = &line.of else {
-        return "the run has no such figure".to_owned();
-    };
-    let tenant = run.summary.tenants.iter().find(|tenant| tenant.name == *name);
-    let sample = tenant.and_then(|tenant| metric.sample(tenant));
+    let name = line.tenant().unwrap_or_default();
+    let tenant = run.summary.tenants.iter().find(|tenant| tenant.name == name);
+    let sample = tenant.and_then(|tenant| figures::sample(line.key(), tenant));
     let lacks = sample.and_then(|sample| Some((sample.lacks?, sample.count)));
     match (tenant, lacks) {
         (Some(tenant), _) if tenant.frames.completed == 0 => format!("{name} completed no frame"),
-        (Some(tenant), _) if metric.says_nothing(tenant).is_some() => {
+        (Some(tenant), _) if figures::says_nothing(line.key(), tenant).is_some() => {
             format!("it says nothing of {name}, which has no deadline or runs in a closed loop")
         }
         (Some(tenant), _) if let Some(needs) = line.needs(tenant) => {
             format!("it needs {needs} frames; there are {}", tenant.frames.offered)
         }
         (_, Some((Lack::Frames(needs), count))) => format!("it needs {needs} frames; there are {count}"),
-        (_, Some((Lack::Spells(seen), _))) => {
-            format!("the run is too short for its states: the rarer one came {seen} times")
+        (_, Some((lack, _))) => Absent::of_frames(Some(lack)).message(),
+        _ => {
+            let absent = Run::from(&run.summary).read(line.key()).err();
+            absent.unwrap_or(Absent::Nothing).message()
         }
-        (_, Some((Lack::Wanders, _))) => "the machine wanders more slowly than the run is long".to_owned(),
-        _ => "the run has no such figure".to_owned(),
     }
-}
-
-/// What a machine lacks, in the words of findings.
-fn missing(absent: &Absent) -> String {
-    crate::analysis::limit::absent_in_words(absent)
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Parses `--fail-if` texts: a change, such as `camera.response.p99 +5%` or `power.total.mean +5%`, or a comparison with a
 //! limit, such as `power.total.mean > 15W`. `gate` judges them.
 
-use super::FIGURES;
+use jetlag_figure::key::Better;
+use jetlag_figure::{Key, KeyError};
+
 use crate::analysis::expectation::{self, Expectation, ExpectationError};
-use crate::analysis::machine::{self, Kind as Sensor, MachineMetric, PerFrame, Unnamed};
-use crate::nearest::nearest;
 
 /// What must not be, parsed.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,20 +17,9 @@ pub struct Limit {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     /// A change of a figure beyond this share; below zero for a limit on a decrease.
-    Change { of: ChangeOf, change: f64 },
+    Change { of: Key, change: f64 },
     /// A figure of the candidate, compared as in an expectation.
     Condition(Expectation),
-}
-
-/// The figure that changes.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum ChangeOf {
-    /// One of [`FIGURES`].
-    Tenant {
-        tenant: String,
-        figure: &'static str,
-    },
-    Machine(MachineMetric),
 }
 
 /// Why a `--fail-if` text could not be parsed.
@@ -47,25 +36,21 @@ pub enum LimitError {
         /// The whole `--fail-if` text.
         text: String,
     },
-    /// A figure of the machine that does not exist.
-    #[error("`{text}`: there is no figure `{figure}`{}; the figures are {}", did_you_mean(.nearest.as_deref()), machine::list())]
-    UnknownMachineFigure {
+    /// A change of what is neither better nor worse.
+    #[error("`{text}`: `{figure}` is neither better nor worse when it changes; compare it with a limit")]
+    NoDirection {
         /// The whole `--fail-if` text.
         text: String,
-        /// The word that stands where the figure should.
+        /// The figure.
         figure: String,
-        /// The figure whose name is most similar, if any is.
-        nearest: Option<String>,
     },
-    /// A figure of the machine without what it is of, or without its last word.
-    #[error("`{text}`: `{path}` is not complete: write {examples}")]
-    Incomplete {
+    /// What stands before the change is no figure.
+    #[error("`{text}`: {problem}")]
+    Name {
         /// The whole `--fail-if` text.
         text: String,
-        /// What stands before the change.
-        path: String,
-        /// What to write in its place.
-        examples: String,
+        /// What is wrong with the name.
+        problem: KeyError,
     },
     /// It has neither form.
     #[error(
@@ -76,34 +61,6 @@ pub enum LimitError {
         /// The whole `--fail-if` text.
         text: String,
     },
-    /// No tenant of that name is in both runs.
-    #[error("`{text}`: no tenant that can be compared is named `{tenant}`{}; they are {tenants}", did_you_mean(.nearest.as_deref()))]
-    UnknownTenant {
-        /// The whole `--fail-if` text.
-        text: String,
-        /// What stands where the tenant should.
-        tenant: String,
-        /// The tenant whose name is most similar, if any is.
-        nearest: Option<String>,
-        /// The names of all tenants that can be compared, separated by commas.
-        tenants: String,
-    },
-    /// The figure is not one of [`FIGURES`].
-    #[error("`{text}`: `{figure}` is not compared{}; the figures are {}", did_you_mean(.nearest.as_deref()), FIGURES.join(", "))]
-    UnknownFigure {
-        /// The whole `--fail-if` text.
-        text: String,
-        /// The word that stands where the figure should.
-        figure: String,
-        /// The figure whose name is most similar, if any is.
-        nearest: Option<String>,
-    },
-}
-
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest
-        .map(|name| format!(" (did you mean `{name}`?)"))
-        .unwrap_or_default()
 }
 
 /// Parses a text; both sides' common tenants are known by name.
@@ -136,69 +93,22 @@ fn change(text: &str, tenants: &[&str]) -> Result<Kind, LimitError> {
     })
 }
 
-/// What the words before the change name. A tenant may be called `power`: its own figures come first.
-fn subject(text: &str, path: &str, tenants: &[&str]) -> Result<ChangeOf, LimitError> {
-    let of_tenant = |tenant: &str, figure| ChangeOf::Tenant {
-        tenant: tenant.to_owned(),
-        figure,
-    };
-    let known = tenants
-        .iter()
-        .filter_map(|tenant| Some((*tenant, path.strip_prefix(tenant)?.strip_prefix('.')?)))
-        .max_by_key(|(tenant, _)| tenant.len());
-    if let Some((tenant, figure)) = known
-        && let Some(&figure) = FIGURES.iter().find(|&&known| known == figure)
-    {
-        return Ok(of_tenant(tenant, figure));
+/// What the words before the change name.
+fn subject(text: &str, path: &str, tenants: &[&str]) -> Result<Key, LimitError> {
+    let text = || text.to_owned();
+    let key = Key::parse(path, tenants).map_err(|problem| LimitError::Name {
+        text: text(),
+        problem,
+    })?;
+    if !key.has_ratio() {
+        return Err(LimitError::NoRatio { text: text() });
     }
-    match machine::named(path, tenants) {
-        Some(Ok(MachineMetric::Frames(tenant, PerFrame::Total))) => return Ok(of_tenant(&tenant, "energy")),
-        Some(Ok(MachineMetric::Sensor(Sensor::Temperature, ..))) => {
-            return Err(LimitError::NoRatio {
-                text: text.to_owned(),
-            });
-        }
-        Some(Ok(metric)) => return Ok(ChangeOf::Machine(metric)),
-        Some(Err(Unnamed::Figure { written, nearest })) if known.is_none() => {
-            return Err(LimitError::UnknownMachineFigure {
-                text: text.to_owned(),
-                figure: written,
-                nearest,
-            });
-        }
-        Some(Err(Unnamed::Incomplete(examples))) if known.is_none() => {
-            return Err(LimitError::Incomplete {
-                text: text.to_owned(),
-                path: path.to_owned(),
-                examples,
-            });
-        }
-        Some(Err(Unnamed::Tenant(tenant))) if known.is_none() => {
-            return Err(unknown_tenant(text, &tenant, tenants));
-        }
-        _ => {}
-    }
-    match known {
-        None => Err(unknown_tenant(
-            text,
-            path.split('.').next().unwrap_or(path),
-            tenants,
-        )),
-        Some((_, figure)) => Err(LimitError::UnknownFigure {
-            text: text.to_owned(),
-            figure: figure.to_owned(),
-            nearest: nearest(figure, FIGURES.iter().copied()).map(str::to_owned),
+    match key.better() {
+        Better::Less | Better::More => Ok(key),
+        Better::Neither => Err(LimitError::NoDirection {
+            text: text(),
+            figure: key.to_string(),
         }),
-    }
-}
-
-fn unknown_tenant(text: &str, tenant: &str, tenants: &[&str]) -> LimitError {
-    let known = tenants.iter().copied().chain(machine::FAMILIES);
-    LimitError::UnknownTenant {
-        text: text.to_owned(),
-        tenant: tenant.to_owned(),
-        nearest: nearest(tenant, known).map(str::to_owned),
-        tenants: tenants.join(", "),
     }
 }
 
@@ -214,25 +124,25 @@ mod tests {
             .kind
     }
 
-    fn of_tenant(tenant: &str, figure: &'static str, change: f64) -> Kind {
-        Kind::Change {
-            of: ChangeOf::Tenant {
-                tenant: tenant.to_owned(),
-                figure,
-            },
-            change,
-        }
+    fn change_of(figure: &str, change: f64) -> Kind {
+        let of = Key::parse(figure, &TENANTS).unwrap();
+        Kind::Change { of, change }
     }
 
     #[test]
     fn lines_are_read_with_their_sign() {
-        for (text, tenant, figure, change) in [
-            ("camera.response.p99 +5%", "camera", "response.p99", 0.05),
-            ("camera.response.p50 -2.5 %", "camera", "response.p50", -0.025),
-            ("cam-front.miss_rate +0%", "cam-front", "miss_rate", 0.0),
-            ("camera.energy+10%", "camera", "energy", 0.1),
+        for (text, figure, change) in [
+            ("camera.response.p99 +5%", "camera.response.p99", 0.05),
+            ("camera.response.p50 -2.5 %", "camera.response.p50", -0.025),
+            ("cam-front.miss_rate +0%", "cam-front.miss_rate", 0.0),
+            ("camera.energy+10%", "energy.camera.per_frame", 0.1),
+            ("camera.energy.per_frame +5%", "energy.camera.per_frame", 0.05),
+            ("energy.camera.per_frame +5%", "energy.camera.per_frame", 0.05),
+            ("camera.throughput -5%", "camera.throughput", -0.05),
+            ("camera.stages.compute.p90 +5%", "camera.stages.compute.p90", 0.05),
+            ("power.total.mean +5%", "power.total.mean", 0.05),
         ] {
-            assert_eq!(kind(text), of_tenant(tenant, figure, change), "{text}");
+            assert_eq!(kind(text), change_of(figure, change), "{text}");
         }
     }
 
@@ -250,7 +160,8 @@ mod tests {
             assert!(error(text).contains("names no change"), "{text}: {}", error(text));
         }
         assert!(error("camra.response.p99 +5%").contains("did you mean `camera`?"));
-        assert!(error("camera.response.p98 +5%").contains("the figures are response.p50"));
+        assert!(error("camera.response.p98 +5%").contains("no metric `response.p98`"));
+        assert!(error("camera.batch +5%").contains("neither better nor worse"));
     }
 
     #[test]
@@ -267,15 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_the_machine_are_read_too() {
-        assert!(matches!(
-            kind("power.total.mean +5%"),
-            Kind::Change { of: ChangeOf::Machine(_), change } if change == 0.05
-        ));
-        assert_eq!(
-            kind("energy.camera.per_frame +5%"),
-            of_tenant("camera", "energy", 0.05)
-        );
+    fn a_line_with_a_comparison_is_a_condition() {
         assert!(matches!(kind("power.total.mean > 15W"), Kind::Condition(_)));
         assert!(matches!(kind("camera.response.p99 >= 33ms"), Kind::Condition(_)));
         let error = |text: &str| parse(text, &TENANTS).unwrap_err().to_string();

@@ -106,7 +106,7 @@ pub struct FigureComparison {
     /// Name of the figure, one of [`FIGURES`](super::FIGURES).
     pub figure: &'static str,
     /// `ms`, `ratio` or `mj`.
-    pub unit: &'static str,
+    pub unit: Unit,
     /// The figure of the baseline in `unit`; `None` where it has no such figure.
     pub baseline: Option<f64>,
     /// The figure of the candidate in `unit`; `None` where it has no such figure.
@@ -127,7 +127,7 @@ impl FigureComparison {
     /// The interval of a response time's difference laid off from the baseline's figure, in milliseconds: where the candidate's lies
     /// by it. `None` for other figures, and where the interval was withheld.
     pub fn interval_ms(&self) -> Option<[f64; 2]> {
-        let (baseline, interval) = (self.baseline.filter(|_| self.unit == "ms")?, self.interval?);
+        let (baseline, interval) = (self.baseline.filter(|_| self.unit == Unit::Ms)?, self.interval?);
         Some(interval.map(|change| baseline * (1.0 + change)))
     }
 }
@@ -179,7 +179,7 @@ mod tests {
     fn an_interval_is_laid_off_from_the_baselines_figure_and_a_withheld_one_nowhere() {
         let mut figure = FigureComparison {
             figure: "response.p50",
-            unit: "ms",
+            unit: Unit::Ms,
             baseline: Some(20.0),
             candidate: Some(22.0),
             change: Some(0.1),
@@ -190,9 +190,9 @@ mod tests {
         };
         let [low, high] = figure.interval_ms().unwrap();
         assert!((low - 21.0).abs() < 1e-9 && (high - 23.0).abs() < 1e-9);
-        figure.unit = "ratio";
+        figure.unit = Unit::Ratio;
         assert_eq!(figure.interval_ms(), None);
-        (figure.unit, figure.interval) = ("ms", None);
+        (figure.unit, figure.interval) = (Unit::Ms, None);
         assert_eq!(figure.interval_ms(), None);
     }
 }

@@ -162,10 +162,4 @@ impl RunSample {
         let tenants = self.plan.tenants.iter().zip(&self.tenants);
         tenants.filter_map(|(tenant, timeline)| Some((tenant.name.as_str(), timeline.thinned_to()?)))
     }
-
-    /// Energy for one completed frame in millijoules, where power was measured.
-    pub(super) fn energy(&self, tenant: &str) -> Option<f64> {
-        let tenant = self.summary.tenants.iter().find(|known| known.name == tenant)?;
-        tenant.energy_mj_per_frame.as_ref().map(|energy| energy.total)
-    }
 }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::super::code::Code;
+use super::super::figures::Sample;
 use super::super::lack::Lack;
-use super::super::metric::Sample;
 use super::super::stamps::Impossible;
 use super::super::summary::FrameCounts;
 use super::words::{frames, name_of, percent, quoted};

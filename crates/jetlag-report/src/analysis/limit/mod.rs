@@ -16,7 +16,6 @@ mod words;
 
 use std::borrow::Cow;
 
-pub(super) use absent::message as absent_in_words;
 pub(super) use frames::{FramesLimit, More};
 pub(super) use machine::{ClockOf, Guard, MachineLimit, SlowedBy};
 pub(super) use phases::{Failures, InPhase, Lost, PhasesLimit};

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::super::code::Code;
 use super::super::expectation::ExpectationError;
-use super::super::machine::Absent;
+use super::super::figures::Absent;
 use super::absent;
 use super::words::percent;
 use crate::record::UnknownWord;
@@ -158,7 +158,7 @@ impl RunLimit {
                 format!("`{line}` cannot be decided: {why}.")
             }
             RunLimit::MachineUnknown { line, absent } => {
-                format!("`{line}` cannot be decided: {}.", absent::message(absent))
+                format!("`{line}` cannot be decided: {}.", absent.message())
             }
         }
     }

@@ -1,5 +1,6 @@
 //! How findings write counts, shares and quotes.
 
+pub(super) use jetlag_figure::number::percent_of_whole as percent;
 use jetlag_stats::quantile::Quantile;
 
 /// `1 frame`, `12 frames`.
@@ -8,19 +9,6 @@ pub(super) fn frames(count: u64) -> String {
         "1 frame".to_owned()
     } else {
         format!("{count} frames")
-    }
-}
-
-/// A share in percent, with as many digits as it takes not to read as zero.
-pub(super) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    // What is near the whole is told from it.
-    if percent >= 10.0 && !(99.0..110.0).contains(&percent) {
-        format!("{percent:.0} %")
-    } else if percent >= 0.1 {
-        format!("{percent:.1} %")
-    } else {
-        format!("{percent:.2} %")
     }
 }
 

@@ -30,6 +30,7 @@ pub use super::lack::Lack;
 pub use duty::DutyCycle;
 pub use input_effect::InputEffect;
 pub use interference::Interference;
+pub use jetlag_figure::Unit;
 pub use kernels::Kernels;
 pub use memory::{MemorySummary, UnknownMemory};
 pub use observer::Observer;
@@ -203,33 +204,6 @@ pub struct Overhead {
     pub p50: Option<f64>,
     /// 99 % of frames cost at most this.
     pub p99: Option<f64>,
-}
-
-/// The unit of an expectation's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// A time in milliseconds.
-    Ms,
-    /// A rate in frames per second.
-    Fps,
-    /// A share from 0 to 1.
-    Ratio,
-    /// A number of frames or objects.
-    Count,
-    /// A plain number, such as a slowdown.
-    Factor,
-    /// A power in milliwatts.
-    Mw,
-    /// An energy in millijoules.
-    Mj,
-    /// A temperature in degrees Celsius.
-    C,
-    /// A clock in megahertz.
-    Mhz,
-    /// Frames for each joule.
-    #[serde(rename = "frames_per_joule")]
-    FramesPerJoule,
 }
 
 /// The result of an expectation.
