@@ -72,7 +72,7 @@ fn overload_tells_a_rate_that_is_too_high_from_stalls() {
     let summary = changed(|_| {}, slow, |_| {});
     let finding = only(&summary);
     assert!(
-        finding.message.contains("132 % of its time"),
+        finding.message.contains("132 % of the time that there is"),
         "{}",
         finding.message
     );
@@ -147,7 +147,7 @@ fn a_replayed_tenants_demand_is_by_the_rate_at_which_its_frames_came() {
     assert_eq!(finding.code, "overload");
     // 2 100 frames in 70 s, of 44 ms each.
     assert!(
-        finding.message.contains("132 % of its time"),
+        finding.message.contains("132 % of the time that there is"),
         "{}",
         finding.message
     );

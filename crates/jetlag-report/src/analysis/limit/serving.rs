@@ -136,7 +136,7 @@ impl ServingLimit {
                 ..
             } => {
                 let needs_time = demand.map_or(String::new(), |share| {
-                    format!("; all of them need {share:.2} s of service a second")
+                    format!("; all of them need {} of the time that there is", percent(share))
                 });
                 match (shown_by, overload) {
                     (&Overloaded::Dropped { dropped, offered }, _) => format!(
