@@ -39,8 +39,11 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
             escaped(&finding.advice)
         )?;
     }
-    for one in sections::all(summary) {
-        write!(out, "\n{}", section(&one))?;
+    let sections = sections::all(summary);
+    // What has drawings alone is not there.
+    let shown = sections.iter().map(section).filter(|text| !text.is_empty());
+    for text in shown {
+        write!(out, "\n{text}")?;
     }
     Ok(())
 }

@@ -186,10 +186,12 @@ pub(super) fn sampling_cost(sampling: &Sampling) -> String {
 
 fn footer(summary: &Summary, style: &Style) -> String {
     let mut grid = Grid::headless().column("", Align::Left).column("", Align::Left);
+    // As wide as those of the lines below, which are no table.
+    let label = |label: &str| dim(format!("{label:<8}"));
     // Said again where the eye is when a long report has scrolled by.
     if !summary.run.findings.is_empty() {
         grid.row(vec![
-            dim("verdict"),
+            label("verdict"),
             ("limited, see the findings".to_owned(), Ink::Warn),
         ]);
     }
@@ -200,7 +202,7 @@ fn footer(summary: &Summary, style: &Style) -> String {
             (false, Some(_)) => ("", Ink::Warn),
             (false, None) => (", so the exit code is 3", Ink::Warn),
         };
-        grid.row(vec![dim("expect"), (format!("{held}{code}"), ink)]);
+        grid.row(vec![label("expect"), (format!("{held}{code}"), ink)]);
     }
     if let Some(own) = summary.run.overhead_us {
         let micros = |value: Option<f64>| or_unknown(value, |us| format!("{} µs", short(us)));
@@ -209,10 +211,10 @@ fn footer(summary: &Summary, style: &Style) -> String {
             micros(own.p50),
             micros(own.p99)
         );
-        grid.row(vec![dim("own cost"), plain(text)]);
+        grid.row(vec![label("own cost"), plain(text)]);
     }
     if let Some(sampling) = &summary.run.sampling {
-        grid.row(vec![dim("sampling"), plain(sampling_cost(sampling))]);
+        grid.row(vec![label("sampling"), plain(sampling_cost(sampling))]);
     }
     if let Some(host) = summary.host {
         let mut parts = Vec::new();
@@ -225,7 +227,7 @@ fn footer(summary: &Summary, style: &Style) -> String {
         if let Some(bytes) = host.memory_peak_bytes {
             parts.push(format!("peak memory use {}", Bytes(bytes)));
         }
-        grid.row(vec![dim("host"), plain(parts.join("; "))]);
+        grid.row(vec![label("host"), plain(parts.join("; "))]);
     }
     let mut text = grid.render(style);
     // Never wrapped, so that it can be copied whole.
