@@ -148,12 +148,12 @@ impl Table {
         self.rows.push(Row { cells, is_detail });
     }
 
-    /// Leaves out the columns in which no row has anything, but the first.
+    /// Leaves out the columns in which no row has anything.
     #[must_use]
     pub fn without_empty_columns(mut self) -> Self {
         let is_used = |place: usize| {
             let cells = self.rows.iter().filter_map(|row| row.cells.get(place));
-            place == 0 || cells.into_iter().any(|cell| !cell.is_empty())
+            cells.into_iter().any(|cell| !cell.is_empty())
         };
         let kept: Vec<bool> = (0..self.columns.len()).map(is_used).collect();
         let mut of_columns = kept.iter();

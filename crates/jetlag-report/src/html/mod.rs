@@ -160,10 +160,14 @@ fn view_of(number: usize, run: &Reported, shown: Option<&Pictures>, of: usize) -
         ""
     };
     let mut sections = sections::all(summary, &id);
-    after(&mut sections, "time", timeline::section(summary, &id, of));
     after(
         &mut sections,
-        "slowest",
+        &format!("{id}-time"),
+        timeline::section(summary, &id, of),
+    );
+    after(
+        &mut sections,
+        &format!("{id}-slowest"),
         shown.and_then(|shown| pictures::section(shown, &id)),
     );
     sections.extend(work::networks(manifest, &id));
@@ -247,11 +251,9 @@ fn elsewhere(sections: &[Section]) -> Vec<Elsewhere> {
     all
 }
 
-/// Puts a section behind the one of this name, and at the end where that is absent.
-fn after(sections: &mut Vec<Section>, name: &str, section: Option<Section>) {
+/// Puts a section behind the one of this id, and at the end where that is absent.
+fn after(sections: &mut Vec<Section>, id: &str, section: Option<Section>) {
     let Some(section) = section else { return };
-    let place = sections
-        .iter()
-        .position(|known| known.id.ends_with(&format!("-{name}")));
+    let place = sections.iter().position(|known| known.id == id);
     sections.insert(place.map_or(sections.len(), |place| place + 1), section);
 }

@@ -12,7 +12,8 @@ use crate::analysis::roofline::{
 };
 use crate::number::{or_unknown, percent, scaled, short};
 use crate::record::shown::shown;
-use crate::sections::roofline::{self as tables, Extent, file_name, in_order, run_name};
+use crate::sections::Extent;
+use crate::sections::roofline::{self as tables, file_name, in_order, run_name};
 
 #[derive(Template)]
 #[template(path = "roofline.html")]

@@ -5,7 +5,8 @@ use super::view::{Block, Section, Table, cell, tenant_cell, words};
 use crate::analysis::roofline::RunRoofline;
 use crate::number::{UNKNOWN, or_unknown, scaled, short};
 use crate::record::{Manifest, NetworkManifest, NetworkWork};
-use crate::sections::roofline::{Extent, file_name, of_tenant};
+use crate::sections::Extent;
+use crate::sections::roofline::{file_name, of_tenant};
 
 /// What the networks compute and move in one inference; nothing where the run file says nothing of it.
 pub(super) fn networks(manifest: &Manifest, prefix: &str) -> Option<Section> {

@@ -48,7 +48,7 @@ pub(super) fn overlap(summary: &Summary) -> Option<Section> {
 }
 
 /// An interval, which may have no upper end, as text; empty if there is none.
-pub(crate) fn or_nothing(interval: Option<(f64, Option<f64>)>) -> String {
+fn or_nothing(interval: Option<(f64, Option<f64>)>) -> String {
     match interval {
         Some((low, Some(high))) => range([low, high]),
         Some((low, None)) => format!("{} or more", short(low)),

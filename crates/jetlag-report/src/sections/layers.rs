@@ -2,29 +2,13 @@
 
 use jetlag_figure::section::{Cell, Table, Tone};
 
-use super::{Section, plain_time, tenant};
+use super::{Extent, Section, plain_time, tenant};
 use crate::analysis::Summary;
 use crate::analysis::summary::{NodeSummary, NodeTime, TenantSummary};
 use crate::number::{TimeUnit, UNKNOWN, percent};
 
-/// How much of each tenant's layers is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// Those that take most: so many on a terminal, and more on a page. JSON has all.
-    Most,
-    /// All, under their whole names.
-    All,
-}
-
-impl Extent {
-    /// Layers on a terminal, and on a page.
-    fn counts(self) -> [usize; 2] {
-        match self {
-            Extent::Most => [10, 25],
-            Extent::All => [usize::MAX; 2],
-        }
-    }
-}
+/// Layers of a tenant on a terminal, and on a page.
+const SHOWN: [usize; 2] = [10, 25];
 
 /// The section; none where no tenant was profiled.
 pub(super) fn section(summary: &Summary) -> Option<Section> {
@@ -42,7 +26,10 @@ pub(crate) fn of_tenants(tenants: &[TenantSummary], extent: Extent) -> Option<Se
         .numbers(["mean", "max", "share"])
         .optional_number("of variance")
         .optional_number("correlation");
-    let [few, many] = extent.counts();
+    let [few, many] = match extent {
+        Extent::Most => SHOWN,
+        Extent::All => [usize::MAX; 2],
+    };
     for (number, of) in tenants.iter().enumerate() {
         for (place, node) in of.nodes.iter().take(many).enumerate() {
             let cells = std::iter::once(tenant(number, of)).chain(layer(node, unit, extent));

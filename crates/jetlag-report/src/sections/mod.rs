@@ -49,6 +49,15 @@ pub(crate) enum Drawing {
     TracedFrames,
 }
 
+/// How many of a tenant's layers are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Those that take most: some on a terminal, more on a page. JSON has all.
+    Most,
+    /// All, under their whole names.
+    All,
+}
+
 /// A section of a run's report.
 pub(crate) type Section = OfReport<Drawing>;
 

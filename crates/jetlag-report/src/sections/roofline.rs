@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use jetlag_figure::section::{Cell, Section as OfReport, Table, Tone};
 
-use super::grouped;
+use super::{Extent, grouped};
 use crate::analysis::roofline::{
     Ceilings, Coefficient, EnergyRoofline, LayerPoint, NetworkPoint, OperatorPoints, Roofline, RunRoofline,
     TenantRoofline, by_operator,
@@ -19,15 +19,6 @@ pub(crate) type Section = OfReport<Infallible>;
 const SHOWN: usize = 10;
 /// Layers of a tenant on a page.
 const ON_PAGE: usize = 60;
-
-/// How many layers of a tenant are told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// The slowest.
-    Most,
-    /// All.
-    All,
-}
 
 /// The ceilings of all runs, each once.
 pub(crate) fn ceilings(roofline: &Roofline) -> Option<Section> {
@@ -155,23 +146,8 @@ pub(crate) fn networks(roofline: &Roofline) -> Section {
     let note = "a frame; bytes if chains of operators stay on the chip; share of what the roofs allow";
     Section::new("networks", "Roofline", note)
         .explained("Share is the rate that was reached over the rate that the roofs allow at this intensity.")
-        .table(first_may_be_empty(table))
+        .table(table.without_empty_columns())
         .texts(without_point(runs).into_iter().chain(together))
-}
-
-/// The first column of a table names its rows, unless there is nothing in it.
-fn first_may_be_empty(mut table: Table) -> Table {
-    let is_empty = table
-        .rows
-        .iter()
-        .all(|row| row.cells.first().is_none_or(|cell| cell.text.is_empty()));
-    if is_empty && !table.columns.is_empty() {
-        table.columns.remove(0);
-        for row in &mut table.rows {
-            row.cells.remove(0);
-        }
-    }
-    table.without_empty_columns()
 }
 
 /// The columns that every point has.

@@ -2,13 +2,17 @@
 
 use std::cmp::Reverse;
 
-use super::scaled::{ending, paragraph};
+use jetlag_figure::section::terminal::{both_ends, paragraph};
+
 use super::{dim, heading, plain};
 use crate::Style;
 use crate::analysis::counters::{Caches, Counted, Counters, KNOWN, Measurement, NVPROF, wanted};
 use crate::analysis::roofline::{Against, Ratio};
 use crate::number::{UNKNOWN, or_unknown, percent, scaled, short};
 use crate::table::{Align, Grid, Ink};
+
+/// Letters of a layer's name.
+const NAME: usize = 36;
 
 /// Layers and kernels shown; JSON has all.
 const SHOWN: usize = 25;
@@ -155,7 +159,7 @@ fn layers(one: &Measurement, style: &Style) -> String {
         let name = layer
             .name
             .as_deref()
-            .map_or_else(|| "(no layer)".to_owned(), ending);
+            .map_or_else(|| "(no layer)".to_owned(), |name| both_ends(name, NAME));
         table.row(row(name, layer.launches, &layer.counted));
     }
     heading("LAYERS", "in the order of execution", style)
@@ -192,7 +196,10 @@ fn beginning(name: &str) -> String {
 }
 
 fn notes(notes: &[String], style: &Style) -> String {
-    notes.iter().map(|note| paragraph(note, "  ", style)).collect()
+    notes
+        .iter()
+        .map(|note| paragraph(note, Ink::Plain, style))
+        .collect()
 }
 
 /// Counted beside static, of one tenant.
@@ -221,14 +228,14 @@ pub(super) fn against(own: &Against, style: &Style) -> String {
         Some("fused") => {
             text += &paragraph(
                 "The bytes are nearer to chains that stay on the chip.",
-                "  ",
+                Ink::Plain,
                 style,
             )
         }
         Some(_) => {
             text += &paragraph(
                 "The bytes are nearer to every operator going through memory.",
-                "  ",
+                Ink::Plain,
                 style,
             )
         }
@@ -253,7 +260,7 @@ fn layers_against(own: &Against, style: &Style) -> String {
     all.sort_by_key(|layer| Reverse(layer.flops.map_or(0, |flops| flops.counted as u64)));
     for layer in all.iter().take(SHOWN) {
         table.row(vec![
-            plain(ending(&layer.name)),
+            plain(both_ends(&layer.name, NAME)),
             amount(layer.flops.map(|of| of.counted)),
             amount(layer.flops.map(|of| of.of_file)),
             plain(or_unknown(layer.flops.map(|of| of.ratio), percent)),

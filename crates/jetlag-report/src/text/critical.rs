@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{cut, dim, heading, plain, wrapped};
+use super::{cut, dim, heading, paragraph, plain};
 use crate::Style;
 use crate::analysis::Recorded;
 use crate::analysis::summary::critical::{CallRow, CriticalPath, Part, TenantPath};
@@ -45,20 +45,11 @@ pub fn write(
             sections.push(calls(tenant, style));
         }
         for note in &path.notes {
-            sections.push(lines(note, style));
+            sections.push(paragraph(note, Ink::Dim, style));
         }
     }
     sections.retain(|section| !section.is_empty());
     out.write_all(sections.join("\n").as_bytes())
-}
-
-/// A sentence, indented and wrapped.
-pub(crate) fn lines(text: &str, style: &Style) -> String {
-    let room = usize::from(style.width.max(60)) - 2;
-    let lines = wrapped(text, room).into_iter();
-    lines
-        .map(|line| format!("  {}\n", Ink::Dim.paint(&line, style)))
-        .collect()
 }
 
 /// The beginning of a name, since the rest is mostly template arguments.
@@ -132,10 +123,8 @@ fn way(path: &CriticalPath, tenant: &TenantPath, prefix: &str, part: &Part, styl
     let mut text = heading("CRITICAL PATH", &note, style) + &grid.render(style);
     let mut remark = |count: u64, what: &str| {
         if count > 0 {
-            text.push_str(&lines(
-                &format!("{count} of {} frames have no {what}.", part.frames),
-                style,
-            ));
+            let said = format!("{count} of {} frames have no {what}.", part.frames);
+            text.push_str(&paragraph(&said, Ink::Dim, style));
         }
     };
     remark(part.without_work, "work on the device in the trace");
@@ -145,7 +134,7 @@ fn way(path: &CriticalPath, tenant: &TenantPath, prefix: &str, part: &Part, styl
             "{} frames whose stamps contradict each other are left out.",
             tenant.skipped
         );
-        text.push_str(&lines(&skipped, style));
+        text.push_str(&paragraph(&skipped, Ink::Dim, style));
     }
     text
 }
@@ -193,7 +182,7 @@ fn calls(tenant: &TenantPath, style: &Style) -> String {
         ("after the last frame", &tenant.calls_after),
     ] {
         if !rows.is_empty() {
-            text.push_str(&lines(&outside(&tenant.tenant, when, rows), style));
+            text.push_str(&paragraph(&outside(&tenant.tenant, when, rows), Ink::Dim, style));
         }
     }
     text

@@ -9,8 +9,8 @@ use crate::analysis::Summary;
 use crate::analysis::nodes::{LayerPair, layers_beside, operators_beside};
 use crate::analysis::summary::TenantSummary;
 use crate::number::TimeUnit;
-use crate::sections::Section;
-use crate::sections::layers::{Extent, of_submission, of_tenants};
+use crate::sections::layers::{of_submission, of_tenants};
+use crate::sections::{Extent, Section};
 
 /// Layers shown side by side: those that changed most.
 const SHOWN: usize = 30;

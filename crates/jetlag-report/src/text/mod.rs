@@ -9,7 +9,6 @@ pub mod kernels;
 pub mod layers;
 mod plots;
 pub mod roofline;
-mod scaled;
 pub mod start_up;
 pub mod what_if;
 

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use jetlag_figure::section::terminal::{self, heading};
+use jetlag_figure::section::terminal::{self, heading, paragraph};
 
-use super::scaled::paragraph;
 use crate::Style;
 use crate::analysis::roofline::{Ceilings, Roofline, RunRoofline, TenantRoofline};
-use crate::sections::roofline::{self as sections, Extent, Section, run_name};
+use crate::sections::Extent;
+use crate::sections::roofline::{self as sections, Section, run_name};
 use crate::table::Ink;
 
 /// Writes all of it.
@@ -52,7 +52,7 @@ pub fn of_ceilings(own: &Ceilings, style: &Style) -> String {
 fn counted(tenant: &TenantRoofline, style: &Style) -> String {
     match (&tenant.counters, &tenant.no_counters) {
         (Some(own), _) => super::counters::against(own, style),
-        (None, Some(why)) => heading("COUNTERS", &tenant.name, style) + &paragraph(why, "  ", style),
+        (None, Some(why)) => heading("COUNTERS", &tenant.name, style) + &paragraph(why, Ink::Plain, style),
         (None, None) => String::new(),
     }
 }
@@ -68,8 +68,8 @@ fn findings(runs: &[RunRoofline], style: &Style) -> String {
                 (None, false) => String::new(),
             };
             text += &format!("  {}  {of}\n", Ink::Warn.paint(&finding.code, style));
-            text += &paragraph(&finding.message, "    ", style);
-            text += &paragraph(&format!("→ {}", finding.advice), "    ", style);
+            text += &paragraph(&finding.message, Ink::Plain, style);
+            text += &paragraph(&format!("→ {}", finding.advice), Ink::Plain, style);
         }
     }
     match text.is_empty() {

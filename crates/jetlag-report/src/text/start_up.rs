@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::critical::lines;
-use super::{cut, heading, plain};
+use super::{cut, heading, paragraph, plain};
 use crate::Style;
 use crate::analysis::Recorded;
 use crate::analysis::summary::start_up::TenantStart;
@@ -54,7 +53,7 @@ pub fn write(
     );
     text += &grid.render(style);
     if tenants.iter().all(|tenant| tenant.load_ms.is_none()) {
-        text += &lines(
+        text += &paragraph(
             match recorded {
                 Recorded::Scenario | Recorded::Machine => {
                     "The run file does not say how long loading took: in simulated time it takes none."
@@ -63,6 +62,7 @@ pub fn write(
                     "A program loads for itself, so of its start the first batch alone is known."
                 }
             },
+            Ink::Dim,
             style,
         );
     }

@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::critical::lines;
-use super::{cut, dim, heading, plain};
+use super::{cut, dim, heading, paragraph, plain};
 use crate::Style;
 use crate::analysis::summary::what_if::{Predicted, WhatIf};
 use crate::number::{self, TimeUnit, UNKNOWN, or_unknown};
@@ -64,7 +63,7 @@ pub fn write(found: &WhatIf, out: &mut dyn Write, style: &Style) -> io::Result<(
     }
     text.push_str(&grid.render(style));
     for assumption in &found.assumptions {
-        text.push_str(&lines(assumption, style));
+        text.push_str(&paragraph(assumption, Ink::Dim, style));
     }
     out.write_all(text.as_bytes())
 }

@@ -126,9 +126,7 @@ pub(super) fn waits(of: Traced<'_>) -> Option<Section> {
             .while_ran
             .iter()
             .map(|kernel| (kernel.more_ms, &kernel.tenant, &kernel.kernel));
-        let parts: Vec<String> = said_of(ran_more, unit)
-            .map(|part| part.replacen(" more", " of it", 1))
-            .collect();
+        let parts: Vec<String> = said_of(ran_more, unit, "of it").collect();
         let of_it = match parts.is_empty() {
             true => String::new(),
             false => format!(": {}", parts.join(", ")),
@@ -156,6 +154,7 @@ pub(super) fn waits(of: Traced<'_>) -> Option<Section> {
 fn said_of<'a>(
     ran: impl Iterator<Item = (f64, &'a Option<String>, &'a String)>,
     unit: TimeUnit,
+    of_what: &'static str,
 ) -> impl Iterator<Item = String> {
     ran.filter(|(more, ..)| *more > 0.0)
         .take(3)
@@ -163,7 +162,7 @@ fn said_of<'a>(
             let whose = tenant.as_deref().unwrap_or("no tenant");
             let kernel = shortened(kernel, 40);
             format!(
-                "{} {} more while {whose}'s `{kernel}` ran",
+                "{} {} {of_what} while {whose}'s `{kernel}` ran",
                 unit.show(more),
                 unit.name()
             )
@@ -192,7 +191,7 @@ pub(super) fn slow(of: Traced<'_>) -> Option<Section> {
                     .while_ran
                     .iter()
                     .map(|kernel| (kernel.more_ms, &kernel.tenant, &kernel.kernel));
-                said.extend(said_of(ran, unit).map(|part| format!("{}: {part}", tenant.tenant)));
+                said.extend(said_of(ran, unit, "more").map(|part| format!("{}: {part}", tenant.tenant)));
             }
             (None, Some(needs)) if tenant.frames > 0 => {
                 said.push(format!(
