@@ -76,7 +76,7 @@ fn batches() -> impl Iterator<Item = Cell> {
         world.members = vec![Member::new(periodic(HZ, 0.0, 0.0), service).in_batches_of(size)];
         let cell = format!("Queue, batches of {size}, normal ± 0.5 ms at demand {load}, {HZ} Hz, 60 s");
         let known = move |world: &World, seeds: u64| {
-            let known = |seed: &u64| world.summary(*seed).tenants[0].response_ms.lacks.p50.is_none();
+            let known = |seed: &u64| world.summary(*seed).tenants[0].response_ms.p50.lack.is_none();
             (0..seeds).filter(known).count() as u64
         };
         Cell {

@@ -234,8 +234,9 @@ fn rows(
     let truth = QUANTILES.map(|(_, share)| quantile_ms(&all, share));
     let (mut given, mut held, mut widths) = ([0; 3], [0; 3], [const { Vec::new() }; 3]);
     for seed in 0..seeds {
-        let ci95 = world.summary(seed).tenants[0].response_ms.ci95;
-        for (which, interval) in [ci95.p50, ci95.p90, ci95.p99].into_iter().enumerate() {
+        let of = world.summary(seed).tenants[0].response_ms;
+        let intervals = [of.p50, of.p90, of.p99].map(|quantile| quantile.ci95);
+        for (which, interval) in intervals.into_iter().enumerate() {
             let Some([low, high]) = interval else { continue };
             given[which] += 1;
             held[which] += u64::from(low <= truth[which] && truth[which] <= high);

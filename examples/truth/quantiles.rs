@@ -1,4 +1,4 @@
-//! Does the 95 % interval of a quantile hold the true one, also if frames queue and are autocorrelated?
+//! Does the 95 % interval of a quantile, and of the mean, hold the true one, also if frames queue and are autocorrelated?
 //!
 //! The true quantile is that of many other runs of the same kind. Counted are the intervals that are printed: a quantile
 //! that a run cannot support is withheld, and how often is told beside it.
@@ -107,27 +107,36 @@ pub(crate) fn kinds() -> Vec<(String, World)> {
 
 fn rows(name: &str, world: &World, seeds: u64) -> Vec<Row> {
     let all = world.responses(0, Side::Measured, TRUTH);
-    let shares = [
-        ("p50", 0.5),
-        ("p90", 0.9),
-        ("p95", 0.95),
-        ("p99", 0.99),
-        ("p99.9", 0.999),
+    let [p50, p90, p95, p99, p99_9] = [0.5, 0.9, 0.95, 0.99, 0.999].map(|p| quantile_ms(&all, p));
+    let mean = all.iter().map(|&ns| ns as f64 / 1e6).sum::<f64>() / all.len() as f64;
+    let truths = [
+        ("p50", p50),
+        ("p90", p90),
+        ("p95", p95),
+        ("p99", p99),
+        ("p99.9", p99_9),
+        ("mean", mean),
     ];
-    let truth = shares.map(|(_, p)| quantile_ms(&all, p));
-    let (mut held, mut printed) = ([0; 5], [0; 5]);
+    let (mut held, mut printed) = ([0; 6], [0; 6]);
     for seed in 0..seeds {
         let response = &world.summary(seed).tenants[0].response_ms;
-        let ci95 = &response.ci95;
-        let intervals = [ci95.p50, ci95.p90, ci95.p95, ci95.p99, ci95.p99_9];
+        let all = [
+            response.p50,
+            response.p90,
+            response.p95,
+            response.p99,
+            response.p99_9,
+            response.mean,
+        ];
+        let intervals = all.map(|estimate| estimate.ci95);
         for (which, interval) in intervals.into_iter().enumerate() {
             let Some([low, high]) = interval else { continue };
             printed[which] += 1;
-            held[which] += u64::from(low <= truth[which] && truth[which] <= high);
+            held[which] += u64::from(low <= truths[which].1 && truths[which].1 <= high);
         }
     }
     let mut rows = Vec::new();
-    for (which, (quantile, _)) in shares.into_iter().enumerate() {
+    for (which, (quantile, _)) in truths.into_iter().enumerate() {
         let counts = (held[which], printed[which]);
         let figure = format!("95 % interval of {quantile} holds it");
         rows.push(Row::new(PART, name, figure, counts, Promise::AtLeast(0.93)));

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
+use jetlag::analysis::summary::Stats;
 use jetlag::analysis::{Summarizer, Summary};
 use jetlag::record::reader::RunReader;
 use jetlag::record::{Event, Manifest, Phase};
@@ -67,17 +68,16 @@ pub(crate) fn write(
     )?;
     for (number, tenant) in whole.tenants.iter().enumerate() {
         let stats = &tenant.response_ms;
-        let of_whole = [("p50", stats.p50), ("p90", stats.p90), ("p99", stats.p99)];
+        let all = |of: &Stats| [of.p50, of.p90, of.p99];
+        let of_whole = ["p50", "p90", "p99"]
+            .into_iter()
+            .zip(all(stats).map(|whole| whole.value));
         let mut counts: [Count; 3] = Default::default();
         for window in windows(&manifest, &events, Nanos::from_secs(i64::from(window_s))) {
-            let ci95 = &window.tenants[number].response_ms.ci95;
-            for ((count, interval), (_, whole)) in counts
-                .iter_mut()
-                .zip([ci95.p50, ci95.p90, ci95.p99])
-                .zip(of_whole)
-            {
+            let found = all(&window.tenants[number].response_ms);
+            for ((count, found), (_, whole)) in counts.iter_mut().zip(found).zip(of_whole.clone()) {
                 if let Some(whole) = whole {
-                    count.add(interval, whole);
+                    count.add(found.ci95, whole);
                 }
             }
         }
@@ -90,13 +90,13 @@ pub(crate) fn write(
                 )?;
             }
         }
-        let Some(ratio) = tenant.slowdown.as_ref().and_then(|slowdown| slowdown.p50) else {
+        let Some(ratio) = tenant.slowdown.as_ref().and_then(|slowdown| slowdown.p50.value) else {
             continue;
         };
         let mut count = Count::default();
         for some in of_rounds(&manifest, &events) {
             let slowdown = some.tenants[number].slowdown.as_ref();
-            count.add(slowdown.and_then(|slowdown| slowdown.ci95.p50), ratio);
+            count.add(slowdown.and_then(|slowdown| slowdown.p50.ci95), ratio);
         }
         count.write(
             &format!("{} slowdown of p50, {ROUNDS} rounds", tenant.name),

@@ -62,7 +62,7 @@ fn rows(cell: &str, world: &World, seeds: u64) -> Vec<Row> {
             let Some(slowdown) = &tenant.slowdown else {
                 continue;
             };
-            let intervals = [slowdown.ci95.p50, slowdown.ci95.p90, slowdown.ci95.p99];
+            let intervals = [slowdown.p50.ci95, slowdown.p90.ci95, slowdown.p99.ci95];
             for (which, interval) in intervals.into_iter().enumerate() {
                 let Some([low, high]) = interval else { continue };
                 printed[which] += 1;

@@ -75,8 +75,8 @@ fn rows(wrong: Wrong, seeds: u64) -> Vec<Row> {
         told += u64::from(is_told(&summary));
         let response = &summary.tenants[0].response_ms;
         let holds = response
-            .ci95
             .p50
+            .ci95
             .is_some_and(|[low, high]| low <= truth_ms && truth_ms <= high);
         near += u64::from(holds && response.min.is_some_and(|min| min > 0.0));
     }

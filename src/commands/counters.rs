@@ -17,7 +17,7 @@ use crate::analysis::counters::{Asked, COUNTERS_SCHEMA, Caches, Counters, Measur
 use crate::analysis::counters::{is_table, wanted};
 use crate::cli::{CountersArgs, Format};
 use crate::files;
-use crate::report::text::counters as text;
+use crate::report::details::{Form, counters as details};
 use crate::shell;
 use crate::units::Bytes;
 use crate::whole;
@@ -38,7 +38,7 @@ const NO_RANGES: &str = "this jetlag was built without the feature `nvtx`, so a 
 /// was refused, or found nothing.
 pub(super) fn run(args: &CountersArgs) -> anyhow::Result<Outcome> {
     if args.list {
-        print_styled(&text::known(&style()), style().colour)?;
+        print_styled(&details::known(Form::Terminal(&style())), style().colour)?;
         return Ok(Outcome::Done);
     }
     let tables: Vec<PathBuf> = match &args.output {
@@ -69,7 +69,10 @@ pub(super) fn run(args: &CountersArgs) -> anyhow::Result<Outcome> {
     }
     match args.format {
         Format::Json => print(&json)?,
-        Format::Text => print_styled(&text::counters(&counters, &style()), style().colour)?,
+        Format::Text => print_styled(
+            &details::text(&counters, Form::Terminal(&style())),
+            style().colour,
+        )?,
     }
     Ok(Outcome::Done)
 }

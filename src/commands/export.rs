@@ -110,7 +110,16 @@ fn tables<E: Export>(
     let reader = report::open(run)?;
     make_folder(folder)?;
     let paths = TABLES.map(|table| folder.join(format!("{}.{extension}", table.name)));
-    let [frames, telemetry, layers, ranges, kernels, energy, detections] = &paths;
+    let [
+        frames,
+        telemetry,
+        layers,
+        ranges,
+        kernels,
+        energy,
+        detections,
+        figures,
+    ] = &paths;
     let files = [
         create(frames, replace)?,
         create(telemetry, replace)?,
@@ -119,6 +128,7 @@ fn tables<E: Export>(
         create(kernels, replace)?,
         create(energy, replace)?,
         create(detections, replace)?,
+        create(figures, replace)?,
     ];
     let manifest = reader.manifest().clone();
     let mut measured = (!args.all_frames).then(|| Measured::new(&manifest));

@@ -30,6 +30,7 @@ use crate::cli::{CeilingsOf, Format, ReportArgs, ResultFormat, TrtexecArgs};
 use crate::record::reader::{Completeness, ReadError, RunReader};
 use crate::record::{Event, Manifest};
 use crate::report::contents::ContentsTally;
+use crate::report::details::{Form, kernels, layers};
 use crate::report::log::LogTally;
 use crate::report::{self, Style};
 use crate::units::Bytes;
@@ -51,8 +52,9 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
             "--board, --mode and --ceilings go with --layers or --html; for a whole run: jetlag roofline";
         return Err(WrongUse(said.to_owned()).into());
     }
+    let style = style();
     if args.layers || args.kernels {
-        plain_format(args.format)?;
+        detailed(args.format, &style)?;
     }
     let budget = args.budget.as_deref().map(parse_power).transpose();
     let budget = budget.map_err(|problem| WrongUse(format!("--budget: {problem}")))?;
@@ -69,6 +71,15 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     }
     let mut out = Vec::new();
     match (args.format, &summaries[..]) {
+        (ResultFormat::Text | ResultFormat::Markdown, summaries) if args.layers || args.kernels => {
+            if let Some(form) = detailed(args.format, &style)? {
+                let text = match args.layers {
+                    true => layers::text(summaries, form),
+                    false => kernels::text(summaries, form),
+                };
+                out.extend_from_slice(text.as_bytes());
+            }
+        }
         (ResultFormat::Json, [one]) => report::json::write(one, &mut out)?,
         (ResultFormat::Json, several) => {
             let all: Vec<_> = several.iter().map(report::json::Document::of).collect();
@@ -85,22 +96,16 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
                 report::markdown::write(summary, &mut out)?;
             }
         }
-        (ResultFormat::Text, summaries) if args.layers => {
-            report::text::layers::write(summaries, &mut out, &style())?
-        }
-        (ResultFormat::Text, summaries) if args.kernels => {
-            report::text::kernels::write(summaries, &mut out, &style())?
-        }
         (ResultFormat::Text, summaries) => {
             for (number, summary) in summaries.iter().enumerate() {
                 if number > 0 {
                     out.extend_from_slice(b"\n\n");
                 }
-                report::text::write(summary, &mut out, &style())?;
+                report::text::write(summary, &mut out, &style)?;
             }
         }
     }
-    let is_coloured = args.format == ResultFormat::Text && style().colour;
+    let is_coloured = args.format == ResultFormat::Text && style.colour;
     print_styled(&String::from_utf8(out)?, is_coloured)?;
     summaries.iter().for_each(say_failures);
     Ok(worst(summaries.iter()))
@@ -113,6 +118,23 @@ pub(super) fn plain_format(format: ResultFormat) -> anyhow::Result<Format> {
         ResultFormat::Json => Ok(Format::Json),
         ResultFormat::Github | ResultFormat::Markdown => Err(WrongUse(
             "--format github and markdown show the results of runs; leave out the other options, or use --format text or json"
+                .to_owned(),
+        )
+        .into()),
+    }
+}
+
+/// How a detail of runs is shown; `None` as JSON.
+///
+/// # Errors
+/// Annotations are of results.
+pub(super) fn detailed(format: ResultFormat, style: &Style) -> anyhow::Result<Option<Form<'_>>> {
+    match format {
+        ResultFormat::Text => Ok(Some(Form::Terminal(style))),
+        ResultFormat::Markdown => Ok(Some(Form::Markdown)),
+        ResultFormat::Json => Ok(None),
+        ResultFormat::Github => Err(WrongUse(
+            "--format github shows the results of runs; leave out the other options, or use --format text, markdown or json"
                 .to_owned(),
         )
         .into()),

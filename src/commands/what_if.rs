@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print_styled, say};
-use super::report::{open, say_failures, style, summarize, worst};
+use super::report::{detailed, open, say_failures, style, summarize, worst};
 use crate::analysis::Summary;
 use crate::analysis::critical::{Member, critical};
 use crate::analysis::stamps::StampCheck;
@@ -24,9 +24,9 @@ use crate::analysis::summary::start_up::TenantStart;
 use crate::analysis::summary::what_if::{PredictedTenant, WhatIf};
 use crate::analysis::traced::{Traced, TracedPhase};
 use crate::analysis::what_if::{Change, Untraced, parse, pool, what_if};
-use crate::cli::{Format, ReportArgs, ResultFormat};
+use crate::cli::{ReportArgs, ResultFormat};
 use crate::record::{Event, Outcome as FrameOutcome, Phase};
-use crate::report;
+use crate::report::details::traced::Told;
 
 /// A run's summary with what its trace tells.
 #[derive(Serialize)]
@@ -55,44 +55,32 @@ pub(super) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         .filter_map(|answer| answer.what_if.as_mut())
         .collect();
     pool(&mut predictions);
-    let mut out = Vec::new();
-    if super::report::plain_format(args.format)? == Format::Json {
-        match &answers[..] {
-            [one] => serde_json::to_writer_pretty(&mut out, one)?,
-            several => serde_json::to_writer_pretty(&mut out, several)?,
+    let style = style();
+    let text = match detailed(args.format, &style)? {
+        None => match &answers[..] {
+            [one] => serde_json::to_string_pretty(one)? + "\n",
+            several => serde_json::to_string_pretty(several)? + "\n",
+        },
+        Some(form) => {
+            let each = answers.iter().map(|answer| told(answer, args).text(form));
+            let each: Vec<String> = each.collect();
+            each.join("\n")
         }
-        out.push(b'\n');
-    } else {
-        for (number, answer) in answers.iter().enumerate() {
-            if number > 0 {
-                out.push(b'\n');
-            }
-            let (run, recorded) = (&answer.summary.run.name, answer.summary.run.recorded);
-            if args.critical_path {
-                report::text::critical::write((run, recorded), &answer.critical_path, &mut out, &style())?;
-                report::text::start_up::write(&answer.start_up, recorded, &mut out, &style())?;
-            }
-            match &answer.what_if {
-                Some(found) => {
-                    if args.critical_path {
-                        out.push(b'\n');
-                    }
-                    report::text::what_if::write(found, &mut out, &style())?;
-                }
-                // Where the paths are shown, it stands there already.
-                None if !args.what_if.is_empty() && !args.critical_path => {
-                    out.extend_from_slice(report::text::critical::untraced(run, recorded).as_bytes());
-                    out.push(b'\n');
-                }
-                None => {}
-            }
-        }
-    }
-    let is_coloured = args.format == ResultFormat::Text && style().colour;
-    print_styled(&String::from_utf8(out)?, is_coloured)?;
+    };
+    print_styled(&text, args.format == ResultFormat::Text && style.colour)?;
     let left_out = |answer: &Answer| say_failures(&answer.summary);
     answers.iter().for_each(left_out);
     Ok(worst(answers.iter().map(|answer| &answer.summary)))
+}
+
+/// What was asked for of a run.
+fn told<'a>(answer: &'a Answer, args: &ReportArgs) -> Told<'a> {
+    let paths = (&answer.critical_path[..], &answer.start_up[..]);
+    Told {
+        run: (&answer.summary.run.name, answer.summary.run.recorded),
+        paths: args.critical_path.then_some(paths),
+        what_if: (!args.what_if.is_empty()).then_some(answer.what_if.as_ref()),
+    }
 }
 
 /// The frames of another run that were not traced.

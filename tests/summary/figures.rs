@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use jetlag::analysis::figures;
-use jetlag::analysis::summary::{MemorySummary, Slowdown, Summary, Synchronised};
+use jetlag::analysis::figures::key::{OfRail, Part, PerFrame, Plain, Power, Series, Statistic, Whole};
+use jetlag::analysis::figures::{Figure, Key};
+use jetlag::analysis::summary::{Estimate, MemorySummary, Slowdown, Summary, Synchronised};
 use jetlag::record::Sampled;
-use jetlag_figure::key::{OfRail, Part, PerFrame, Plain, Power, Series, Statistic, Whole};
-use jetlag_figure::{Figure, Key, Known, Support};
+use jetlag_figure::{Known, Support};
 
 use crate::summary::{made_up, output, submission};
 
@@ -33,13 +34,12 @@ fn whole() -> Summary {
         skew_ms: Some(stats),
     });
     tenant.slowdown = Some(Slowdown {
-        p50: Some(1.5),
-        p90: Some(1.75),
-        p99: Some(2.0),
+        p50: Estimate::of_run(1.5),
+        p90: Estimate::of_run(1.75),
+        p99: Estimate::of_run(2.0),
         ..Slowdown::default()
     });
     tenant.batch = Some(4);
-    tenant.throughput_items = Some(120.0);
     tenant.memory = Some(MemorySummary {
         networks_bytes: Some(1),
         contexts_bytes: Some(2),
@@ -113,8 +113,8 @@ fn what_a_figure_stands_on_is_said() {
     let response = |statistic| figure(Key::Time(name.clone(), Series::Response, statistic));
     let plain = |plain| figure(Key::Plain(name.clone(), plain));
     let p99 = response(Statistic::P99);
-    assert_eq!(p99.value(), summary.tenants[0].response_ms.p99);
-    assert_eq!(p99.support.interval(), summary.tenants[0].response_ms.ci95.p99);
+    assert_eq!(p99.value(), summary.tenants[0].response_ms.p99.value);
+    assert_eq!(p99.support.interval(), summary.tenants[0].response_ms.p99.ci95);
     assert!(p99.support.interval().is_some());
     let rare = response(Statistic::P99_9);
     assert!(

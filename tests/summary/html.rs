@@ -5,7 +5,7 @@ use std::process::Command;
 
 use jetlag::analysis::Summary;
 use jetlag::analysis::summary::interference::{Contrast, Effect, Point, Sensitivity};
-use jetlag::analysis::summary::{Slowdown, SlowdownIntervals};
+use jetlag::analysis::summary::{Estimate, Slowdown};
 use jetlag::record::{
     Covariance, Device, Event, Manifest, Measurand, NodeRecord, Outcome, Phase, RailRole, SampleRecord,
     SignalRecord, Stage,
@@ -102,13 +102,11 @@ fn rich_page() -> String {
     }
     let mut summary = made_up::summarize(&manifest, &events);
     let slowdown = |p50: f64| Slowdown {
-        p50: Some(p50),
-        p90: Some(p50 * 1.1),
-        p99: (p50 < 2.5).then_some(p50 * 1.2),
-        ci95: SlowdownIntervals {
-            p50: Some([p50 - 0.03, p50 + 0.04]),
-            p90: Some([p50, p50 * 1.3]),
-            p99: (p50 < 2.5).then_some([p50, p50 * 1.5]),
+        p50: Estimate::between(p50, [p50 - 0.03, p50 + 0.04]),
+        p90: Estimate::between(p50 * 1.1, [p50, p50 * 1.3]),
+        p99: match p50 < 2.5 {
+            true => Estimate::between(p50 * 1.2, [p50, p50 * 1.5]),
+            false => Estimate::default(),
         },
         rounds: 8,
         alone_count: 700,

@@ -197,8 +197,8 @@ fn a_known_slowdown_of_a_pair_is_recovered_at_least_as_often_as_its_interval_say
         );
         let slowdown = cell.slowdown.as_ref().unwrap();
         assert_eq!((slowdown.rounds, slowdown.by_round.len()), (12, 12));
-        let ci95 = slowdown.ci95;
-        for (place, interval) in [ci95.p50, ci95.p90, ci95.p99].into_iter().enumerate() {
+        let all = [slowdown.p50, slowdown.p90, slowdown.p99];
+        for (place, interval) in all.map(|ratio| ratio.ci95).into_iter().enumerate() {
             // Frames beyond p99 may come in few of the rounds.
             let Some([low, high]) = interval else { continue };
             shown[place] += 1;
@@ -259,7 +259,7 @@ fn the_slowdown_of_a_tenant_whose_frames_wait_for_each_other_is_recovered_as_oft
             run.rounds((1, 0..16), "Streams", 0.6, &[pair[..1].to_vec(), pair.to_vec()]);
             let summary = run.finish();
             let slowdown = summary.interference.matrix[0].cells[0].slowdown.as_ref().unwrap();
-            for (place, interval) in [slowdown.ci95.p50, slowdown.ci95.p99].into_iter().enumerate() {
+            for (place, interval) in [slowdown.p50.ci95, slowdown.p99.ci95].into_iter().enumerate() {
                 let Some([low, high]) = interval else { continue };
                 shown[place] += 1;
                 held[place] += u64::from((low..=high).contains(&truth[place]));
@@ -301,7 +301,7 @@ fn pairs_and_all_have_their_own_cells_under_each_way_of_sharing_over_the_same_wa
         .flat_map(|way| way.cells.iter().map(move |cell| (way, cell)))
         .map(|(way, cell)| {
             let with = cell.with.iter().map(String::as_str).collect();
-            let p50 = cell.slowdown.as_ref().unwrap().p50.unwrap();
+            let p50 = cell.slowdown.as_ref().unwrap().p50.value.unwrap();
             (
                 way.sharing.as_str(),
                 cell.tenant.as_str(),
@@ -324,7 +324,7 @@ fn pairs_and_all_have_their_own_cells_under_each_way_of_sharing_over_the_same_wa
         ]
     );
     // The measurement is what the scenario says, whatever else was run.
-    let together = summary.tenants[0].response_ms.p50.unwrap();
+    let together = summary.tenants[0].response_ms.p50.value.unwrap();
     assert!((together / 10.0 - 1.0).abs() < 0.05, "{together}");
     let shown = rendered(&summary, 100);
     for wanted in [

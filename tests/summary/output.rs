@@ -6,8 +6,8 @@ use jetlag::analysis::Summary;
 use jetlag::record::{
     Covariance, EndReason, Event, Manifest, NetworkManifest, NodeRecord, Outcome, Phase, RailRole,
 };
+use jetlag::report::details::{Form, layers};
 use jetlag::report::html::{self, Reported};
-use jetlag::report::text::layers;
 use jetlag::report::{Style, json, manifest, text};
 use jetlag::scenario::{Arrival, BackendChoice, Provider};
 use jetlag::units::Nanos;
@@ -360,8 +360,8 @@ fn fields_have_the_names_and_the_order_of_the_schema() {
         ]
     );
     assert_eq!(
-        fields_at(response, "          ")[..5],
-        ["p50", "p90", "p95", "p99", "p99_9"]
+        fields_at(response, "          ")[..6],
+        ["mean", "p50", "p90", "p95", "p99", "p99_9"]
     );
     let (_, frames) = camera.split_once("\"frames\"").expect("frames");
     assert_eq!(
@@ -424,22 +424,23 @@ fn times_of_a_launch_are_not_shown_as_those_of_an_execution() {
     let (manifest, launched) = on(Provider::Cuda);
     let style = plain(100);
     let alone = rendered(&launched, &style);
-    let (mut layers, mut beside, mut page) = (Vec::new(), Vec::new(), Vec::new());
-    layers::write(std::slice::from_ref(&launched), &mut layers, &style).expect("writing to memory");
-    layers::write(&[profiled(), launched.clone()], &mut beside, &style).expect("writing to memory");
+    let form = Form::Terminal(&style);
+    let own = layers::text(std::slice::from_ref(&launched), form);
+    let beside = layers::text(&[profiled(), launched.clone()], form);
+    let mut page = Vec::new();
     let reported = Reported {
         manifest,
         summary: launched.clone(),
         roofline: None,
     };
     html::write(&[reported], None, &mut page).expect("writing to memory");
-    let [layers, beside, page] = [layers, beside, page].map(|out| String::from_utf8(out).expect("text"));
-    for shown in [&alone, &layers, &beside, &page] {
+    let page = String::from_utf8(page).expect("text");
+    for shown in [&alone, &own, &beside, &page] {
         assert!(shown.contains("times to launch each node"), "{shown}");
     }
     assert!(
-        !alone.contains("stands out") && !layers.contains("stands out"),
-        "{alone}{layers}"
+        !alone.contains("stands out") && !own.contains("stands out"),
+        "{alone}{own}"
     );
     let tenant = serde_json::to_value(&launched.tenants[0]).expect("JSON");
     assert_eq!(tenant["node_time"], "submission");

@@ -9,7 +9,8 @@ use jetlag::record::activity::{
 use jetlag::record::{
     Activity, ActivityBatch, Definition, Event, Launch, Manifest, Phase, PhaseSpec, TraceRecord,
 };
-use jetlag::report::{Style, text};
+use jetlag::report::Style;
+use jetlag::report::details::{Form, kernels};
 use jetlag::units::{Nanos, Stamp};
 
 use crate::common::output::run;
@@ -177,9 +178,7 @@ pub(crate) fn summary() -> Summary {
 }
 
 fn shown(summary: Summary, width: u16) -> String {
-    let mut out = Vec::new();
-    text::kernels::write(&[summary], &mut out, &Style { colour: false, width }).expect("memory");
-    String::from_utf8(out).expect("text")
+    kernels::text(&[summary], Form::Terminal(&Style { colour: false, width }))
 }
 
 #[test]

@@ -25,17 +25,17 @@ fn response(responses: &[Nanos]) -> Stats {
 /// Whether the interval of each quantile holds its true value, given by `truth`.
 fn held(stats: &Stats, truth: impl Fn(f64) -> f64) -> [bool; 5] {
     let intervals = [
-        (0.5, stats.p50, stats.ci95.p50),
-        (0.9, stats.p90, stats.ci95.p90),
-        (0.95, stats.p95, stats.ci95.p95),
-        (0.99, stats.p99, stats.ci95.p99),
-        (0.999, stats.p99_9, stats.ci95.p99_9),
+        (0.5, stats.p50),
+        (0.9, stats.p90),
+        (0.95, stats.p95),
+        (0.99, stats.p99),
+        (0.999, stats.p99_9),
     ];
-    intervals.map(|(p, estimate, interval)| {
+    intervals.map(|(p, found)| {
         let (truth, estimate, [low, high]) = (
             truth(p),
-            estimate.expect("supported"),
-            interval.expect("supported"),
+            found.value.expect("supported"),
+            found.ci95.expect("supported"),
         );
         assert!(low <= estimate && estimate <= high);
         assert!(
@@ -57,7 +57,7 @@ fn known_quantiles_lie_within_the_stated_intervals() {
             .into_iter()
             .filter(|&held| held)
             .count();
-        assert!((stats.mean.unwrap() - 10.0).abs() < 0.5);
+        assert!((stats.mean.value.unwrap() - 10.0).abs() < 0.5);
         assert!((stats.sd.unwrap() - 10.0).abs() < 0.7);
 
         let stats = response(&drawn(Uniform::new(5.0, 25.0).unwrap(), 10_000, seed));
@@ -65,7 +65,7 @@ fn known_quantiles_lie_within_the_stated_intervals() {
             .into_iter()
             .filter(|&held| held)
             .count();
-        assert!((stats.mean.unwrap() - 15.0).abs() < 0.3);
+        assert!((stats.mean.value.unwrap() - 15.0).abs() < 0.3);
         assert!((stats.sd.unwrap() - 20.0 / 12f64.sqrt()).abs() < 0.2);
     }
     // 190 of 200 are to be expected; fewer than 180 would be one case in a thousand.
@@ -83,9 +83,9 @@ fn ninety_five_percent_intervals_cover_the_truth_in_at_least_93_percent_of_runs(
         let stats = response(&drawn(distribution, 1000, seed));
         // Standard normal quantiles of 0.5, 0.9 and 0.99.
         let known = [
-            (0.0, stats.ci95.p50),
-            (1.281_552, stats.ci95.p90),
-            (2.326_348, stats.ci95.p99),
+            (0.0, stats.p50.ci95),
+            (1.281_552, stats.p90.ci95),
+            (2.326_348, stats.p99.ci95),
         ];
         for (((z, interval), covered), stated) in known.into_iter().zip(&mut covered).zip(&mut stated) {
             // By chance independent frames may look as if they repeated each other.
@@ -134,13 +134,13 @@ fn a_stall_is_charged_to_every_frame_that_waited_for_it() {
     // The longest waited for all of it. Counted from start, as a closed loop would, all but one of the frames would see
     // nothing of it.
     assert_eq!(tenant.response_ms.max, Some(502.0));
-    assert_eq!(tenant.service_ms.p99, Some(2.0));
+    assert_eq!(tenant.service_ms.p99.value, Some(2.0));
     // One burst says little of how often there are bursts: the tail is told of this run alone, and it is said why.
     assert_eq!(
-        (tenant.response_ms.p99, tenant.response_ms.ci95.p99),
+        (tenant.response_ms.p99.value, tenant.response_ms.p99.ci95),
         (Some(422.0), None)
     );
-    assert!(tenant.response_ms.lacks.p99.is_some());
+    assert!(tenant.response_ms.p99.lack.is_some());
     assert_eq!(tenant.response_ms.max, Some(502.0));
 }
 
@@ -182,12 +182,8 @@ fn a_slowdown_of_known_factor_is_recovered_within_its_interval() {
     let summary = made_up::summarize(&manifest, &events);
     let slowdown = summary.tenants[0].slowdown.as_ref().unwrap();
     assert_eq!(slowdown.alone_count, 2000);
-    for (estimate, interval) in [
-        (slowdown.p50, slowdown.ci95.p50),
-        (slowdown.p90, slowdown.ci95.p90),
-        (slowdown.p99, slowdown.ci95.p99),
-    ] {
-        let (estimate, [low, high]) = (estimate.unwrap(), interval.unwrap());
+    for ratio in [slowdown.p50, slowdown.p90, slowdown.p99] {
+        let (estimate, [low, high]) = (ratio.value.unwrap(), ratio.ci95.unwrap());
         assert!((estimate / factor - 1.0).abs() < 0.1, "{estimate}");
         assert!(low <= factor && factor <= high, "{low}..{high}");
     }
@@ -198,11 +194,11 @@ fn each_quantile_appears_with_the_frame_that_supports_it_and_not_before() {
     // Not sorted by size: autocorrelated frames support less.
     let values = |n: u64| response(&drawn(Uniform::new(5.0, 25.0).unwrap(), n as usize, 5));
     for (needs, pick) in [
-        (11, (|stats| stats.p50) as fn(&Stats) -> Option<f64>),
-        (64, |stats| stats.p90),
-        (130, |stats| stats.p95),
-        (662, |stats| stats.p99),
-        (6636, |stats| stats.p99_9),
+        (11, (|stats| stats.p50.value) as fn(&Stats) -> Option<f64>),
+        (64, |stats| stats.p90.value),
+        (130, |stats| stats.p95.value),
+        (662, |stats| stats.p99.value),
+        (6636, |stats| stats.p99_9.value),
     ] {
         assert_eq!(pick(&values(needs - 1)), None);
         assert!(pick(&values(needs)).is_some());

@@ -1,21 +1,16 @@
-//! What reports are made of: figures, each a value with its key, its unit and what supports it; the digits that they are shown with; and
-//! tables that fit a terminal.
+//! What reports are made of: units, what supports a value, the digits that it is shown with, sections, and tables that fit a terminal.
 //!
 //! Nothing is measured or computed here: whoever has a number says what it is, and this crate shows it.
 
 #![doc = include_str!("../README.md")]
 
 pub mod digits;
-pub mod figure;
-pub mod key;
 pub mod number;
 pub mod section;
 pub mod support;
 pub mod table;
 pub mod unit;
 
-pub use figure::Figure;
-pub use key::{Key, KeyError};
 pub use support::{Known, Support};
 pub use unit::Unit;
 

@@ -66,7 +66,10 @@ impl Support {
     }
 
     /// From its word and its interval, as JSON has them.
-    pub(crate) fn of_json(word: &str, interval: Option<[f64; 2]>) -> Result<Support, String> {
+    ///
+    /// # Errors
+    /// The word is none, or its interval is missing.
+    pub fn of_json(word: &str, interval: Option<[f64; 2]>) -> Result<Support, String> {
         Support::read(word, interval)
             .ok_or_else(|| format!("`{word}` is no support of a figure, or lacks its interval"))
     }

@@ -240,9 +240,10 @@ fn limits(limits: &[LimitResult]) -> Option<Section> {
                 ("?", Tone::Warn, format!("fails: unknown ({reason})"))
             }
         };
-        let is_share = limit.text.contains("miss_rate");
         // The interval of a change; of a comparison, the figure itself.
-        let interval = limit.ci95.map(|interval| interval_of(interval, is_share));
+        let interval = limit
+            .ci95
+            .map(|interval| interval_of(interval, limit.is_in_points));
         table.row([
             Cell::new(mark).tone(tone),
             Cell::new(format!("{} in {}", limit.text, limit.side)),

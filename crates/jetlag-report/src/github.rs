@@ -9,11 +9,12 @@ use std::io::{self, Write};
 
 use crate::analysis::Summary;
 use crate::analysis::compare::{Comparison, LimitResult};
+use crate::analysis::figures::key::Shown;
 use crate::analysis::summary::{EnergySummary, ExpectationResult, PowerBudget, TenantSummary};
 use crate::compare::sentence;
 use crate::number::{measured, or_unknown, percent, short};
 use crate::record::Finding;
-use crate::sections::value_of;
+use crate::sections::{columns, value_of};
 
 /// How GitHub shows an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,8 +158,8 @@ pub(crate) fn undecided<'f>(result: &ExpectationResult, findings: &'f [Finding])
 pub(crate) fn in_a_line(tenant: &TenantSummary) -> String {
     let ms = |value: Option<f64>| or_unknown(value, |ms| format!("{} ms", short(ms)));
     let mut parts = vec![
-        format!("p50 {}", ms(tenant.response_ms.p50)),
-        format!("p99 {}", ms(tenant.response_ms.p99)),
+        format!("p50 {}", ms(tenant.response_ms.p50.value)),
+        format!("p99 {}", ms(tenant.response_ms.p99.value)),
         format!("max {}", ms(tenant.response_ms.max)),
     ];
     if let (Some(rate), Some(deadline)) = (tenant.miss_rate, tenant.deadline_ms) {
@@ -168,9 +169,7 @@ pub(crate) fn in_a_line(tenant: &TenantSummary) -> String {
         "{} of {} frames completed",
         tenant.frames.completed, tenant.frames.offered
     ));
-    if let Some(rate) = tenant.throughput_fps {
-        parts.push(format!("{} frames/s", short(rate)));
-    }
+    parts.extend(columns::named(Shown::Frames, tenant));
     if let Some(energy) = &tenant.energy_mj_per_frame {
         parts.push(format!("{} mJ/frame", measured(energy.total, energy.ci95)));
     }

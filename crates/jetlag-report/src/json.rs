@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use jetlag_figure::Figure;
+use crate::analysis::figures::Figure;
 use serde::Serialize;
 
 use crate::analysis::{self, Summary};

@@ -8,6 +8,7 @@
 pub mod analysis;
 pub mod compare;
 pub mod contents;
+pub mod details;
 pub mod export;
 pub mod github;
 pub mod html;

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use jetlag_figure::{Figure, Key, Unit};
+use jetlag_figure::Unit;
+use jetlag_report::analysis::figures::{Figure, Key};
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -9,7 +9,8 @@
 
 use std::collections::HashSet;
 
-use jetlag_figure::{Key, Unit, key};
+use jetlag_figure::Unit;
+use jetlag_report::analysis::figures::{Key, key};
 
 use super::error::MetricError;
 use super::knee::is_quantile;

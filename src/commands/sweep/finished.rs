@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use jetlag_figure::Key;
+use crate::analysis::figures::Key;
 use jetlag_sweep::knee::{Promise, of_table};
 use jetlag_sweep::pareto::{metrics, standings};
 use jetlag_sweep::table::read_csv;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use jetlag_figure::{Figure, Unit};
+use crate::analysis::figures::Figure;
+use jetlag_figure::Unit;
 use jetlag_sweep::journal::RunEntry;
 use jetlag_sweep::knee::broken_by_less;
 use jetlag_sweep::{Column, Estimate, Figures, Setting, of_run};

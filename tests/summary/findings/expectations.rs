@@ -74,7 +74,7 @@ fn a_quantile_without_an_interval_keeps_no_promise() {
     }
     let summary = made_up::summarize(&manifest, &events);
     let camera = &summary.tenants[0].response_ms;
-    assert_eq!((camera.ci95.p50, camera.ci95.p90), (None, None));
+    assert_eq!((camera.p50.ci95, camera.p90.ci95), (None, None));
     let judged = summary.expectations.iter();
     let judged: Vec<_> = judged
         .map(|result| (result.holds, result.value.is_some()))

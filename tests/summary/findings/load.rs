@@ -243,7 +243,7 @@ fn frames_that_wait_for_their_batch_are_no_demand_and_do_not_follow_each_other()
     assert_eq!(summary.run.findings, []);
     let response = &summary.tenants[0].response_ms;
     assert!(
-        response.lacks.p50.is_none() && response.lacks.p90.is_none(),
+        response.p50.lack.is_none() && response.p90.lack.is_none(),
         "{response:#?}"
     );
 }

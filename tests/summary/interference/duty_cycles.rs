@@ -51,7 +51,7 @@ fn a_sweep_shows_idle_gaps_and_the_clocks_of_each_step() {
     let shown: Vec<(Option<f64>, Option<f64>, Option<f64>)> = duty
         .steps
         .iter()
-        .map(|step| (step.hz, step.idle_share, step.response_ms.p50))
+        .map(|step| (step.hz, step.idle_share, step.response_ms.p50.value))
         .collect();
     assert_eq!(
         shown,

@@ -101,6 +101,9 @@ impl Dependence {
     const SHORT: f64 = 60.0;
     /// τ that states have which last for five frames or more.
     const LASTING: f64 = 5.0;
+    /// Frames from which a mean is about normal, and how many of them must be worth an independent one.
+    const FOR_MEAN: u64 = 30;
+    const INDEPENDENT_FOR_MEAN: f64 = 4.0;
     /// Degrees of freedom of four quarters.
     const QUARTERS: f64 = 3.0;
 
@@ -292,6 +295,32 @@ impl Dependence {
         ranks.or_else(|lack| quarters.ok_or(lack))
     }
 
+    /// How many times more the mean of `n` frames varies than that of independent ones, with the factor by which Student's t is wider;
+    /// else what the frames lack for an interval of it. A mean follows all of its frames, so the largest τ from the median to p95 counts.
+    pub(super) fn inflation_of_mean(&self, n: u64, confidence: f64) -> Result<f64, Lack> {
+        if n < Self::FOR_MEAN {
+            return Err(Lack::Frames(Self::FOR_MEAN));
+        }
+        let looked_at = AT.into_iter().filter(|quantile| *quantile <= Quantile::P95);
+        let inflation = looked_at.map(|quantile| self.inflation(quantile, n, confidence).0);
+        let inflation = inflation.fold(1.0, f64::max);
+        if !self.is_detected(Quantile::P95) {
+            return Ok(inflation);
+        }
+        let median = self.at.first().copied().unwrap_or(Indicator::NONE);
+        if median.length.is_some_and(|length| length < Self::SHORTEST) {
+            return Err(Lack::Wanders);
+        }
+        if let Some(few) = self.spells.filter(|spells| spells.seen < ENOUGH) {
+            return Err(Lack::Spells(few.seen));
+        }
+        let needs = Self::INDEPENDENT_FOR_MEAN * inflation;
+        match (n as f64) < needs {
+            true => Err(Lack::Frames(about(needs))),
+            false => Ok(inflation),
+        }
+    }
+
     /// The effective sample size of `n` frames for a quantile.
     pub(super) fn worth(&self, quantile: Quantile, n: u64) -> u64 {
         ((n as f64 / self.inflation(quantile, n, 0.95).0) as u64).max(1)
@@ -437,8 +466,8 @@ mod tests {
         let mut counts = [[0; 2]; 4];
         for seed in 0..runs {
             let sample = sample(draw(n, seed));
-            let ci95 = stats(&sample.distribution, &sample.dependence()).ci95;
-            let intervals = [ci95.p50, ci95.p90, ci95.p95, ci95.p99];
+            let of = stats(&sample.distribution, &sample.dependence());
+            let intervals = [of.p50, of.p90, of.p95, of.p99].map(|quantile| quantile.ci95);
             for ((count, interval), truth) in counts.iter_mut().zip(intervals).zip(truth) {
                 if let Some([low, high]) = interval {
                     count[0] += 1;
@@ -545,6 +574,7 @@ mod tests {
             shown += u32::from(
                 stats(&distribution, &distribution.dependence(&in_order))
                     .p99
+                    .value
                     .is_some(),
             );
         }
@@ -562,14 +592,14 @@ mod tests {
         let mut enough = 0;
         for seed in 0..10 {
             let short = figures(1_800, seed);
-            let Some(Lack::Frames(needs)) = short.lacks.p99 else {
-                panic!("seed {seed}: {:?}", short.lacks)
+            let Some(Lack::Frames(needs)) = short.p99.lack else {
+                panic!("seed {seed}: {:?}", short.p99)
             };
             // The run's own is told all the same.
-            assert!(short.p99.is_some() && short.ci95.p99.is_none());
+            assert!(short.p99.value.is_some() && short.p99.ci95.is_none());
             assert!(needs > 1_800, "seed {seed}: {needs}");
             // Of another run, which may show dependence stronger than the first.
-            enough += u32::from(figures(2 * needs as usize, seed + 100).ci95.p99.is_some());
+            enough += u32::from(figures(2 * needs as usize, seed + 100).p99.ci95.is_some());
         }
         println!("twice the frames that are named are enough in {enough} of 10 runs");
         assert!(enough >= 7, "{enough} of 10");

@@ -14,7 +14,8 @@ use jetlag_stats::quantile::Quantile;
 pub use error::ExpectationError;
 pub use parse::parse;
 
-use jetlag_figure::{Key, Support};
+use crate::analysis::figures::Key;
+use jetlag_figure::Support;
 
 use super::figures::{self, Absent, Found, Run};
 use super::summary::{ExpectationResult, TenantSummary};

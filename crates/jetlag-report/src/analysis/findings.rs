@@ -205,7 +205,7 @@ fn own_cost(evidence: &Evidence<'_>) -> Option<Limit> {
     let tenants = evidence.tenants.iter().map(|tenant| &tenant.summary);
     let (tenant, median_us) = tenants
         .filter(|tenant| tenant.backend != null)
-        .filter_map(|tenant| Some((&tenant.name, tenant.response_ms.p50? * 1e3)))
+        .filter_map(|tenant| Some((&tenant.name, tenant.response_ms.p50.value? * 1e3)))
         .min_by(|a, b| a.1.total_cmp(&b.1))?;
     (own_us > OWN_SHARE * median_us).then(|| {
         Limit::Run(RunLimit::OwnCost {
@@ -397,7 +397,7 @@ fn service(case: &Case<'_>) -> Option<Service> {
         });
     }
     Some(Service {
-        mean_ms: service.mean?,
+        mean_ms: service.mean.value?,
         error: service.sd.unwrap_or_default() / worth.sqrt(),
     })
 }
@@ -439,7 +439,12 @@ fn too_long(case: &Case<'_>) -> Option<(Vec<Stage>, f64)> {
     let items = case.facts.work.map_or(1.0, |work| f64::from(work.items));
     let mean = |stage: Stage| {
         let known = &case.summary.stages_ms;
-        let mean = known.iter().find(|(name, _)| *name == stage.name())?.1.mean?;
+        let mean = known
+            .iter()
+            .find(|(name, _)| *name == stage.name())?
+            .1
+            .mean
+            .value?;
         Some(if stage == Stage::Compute {
             mean / items
         } else {
@@ -509,7 +514,7 @@ fn too_few_samples(case: &Case<'_>, undecided: &[Undecided], told: bool, overloa
     let headline = figures::Sample {
         quantile: Quantile::P90,
         count: completed,
-        lacks: case.summary.response_ms.lacks.p90,
+        lacks: case.summary.response_ms.p90.lack,
     };
     let wanting = asked.chain([headline]).filter(|sample| sample.lacks.is_some());
     let sample = wanting

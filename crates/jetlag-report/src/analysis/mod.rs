@@ -38,7 +38,7 @@ mod explained;
 mod failed;
 mod failures;
 mod feeds;
-mod figures;
+pub mod figures;
 mod findings;
 mod host;
 mod idle;

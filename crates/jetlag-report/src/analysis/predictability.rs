@@ -31,7 +31,7 @@ pub(super) fn of_stage(
         jitter_ms: jitter(figures),
         cv: quotient(times.sd(), times.mean()),
         iqr_ms: interquartile_range(times, dependence),
-        worst_over_median: quotient(figures.max, figures.p50),
+        worst_over_median: quotient(figures.max, figures.p50.value),
         relative_spread: relative_spread(figures),
         autocorrelation: with_the_next(in_order).map(six_decimals),
         effective_frames: effective_frames(times, dependence),
@@ -59,7 +59,7 @@ pub(super) fn predictability(
 }
 
 fn relative_spread(figures: &Stats) -> Option<f64> {
-    let p50 = figures.p50.filter(|p50| *p50 > 0.0)?;
+    let p50 = figures.p50.value.filter(|p50| *p50 > 0.0)?;
     Some(six_decimals(jitter(figures)? / p50))
 }
 

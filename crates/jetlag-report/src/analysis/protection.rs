@@ -26,11 +26,11 @@ pub(super) fn not_protected(
         Sharing::Partition => Promise::OwnMultiprocessors,
         _ => return None,
     };
-    let Slowdown { p50, p99, ci95, .. } = slowdown?;
+    let Slowdown { p50, p99, .. } = slowdown?;
     // Protection is about the tail; if the sample does not support p99, the median is used.
-    let (statistic, slowdown, interval) = match (p99, ci95.p99, p50, ci95.p50) {
-        (Some(p99), Some(interval), ..) => (Quantile::P99, *p99, interval),
-        (.., Some(p50), Some(interval)) => (Quantile::P50, *p50, interval),
+    let (statistic, slowdown, interval) = match (p99.value, p99.ci95, p50.value, p50.ci95) {
+        (Some(p99), Some(interval), ..) => (Quantile::P99, p99, interval),
+        (.., Some(p50), Some(interval)) => (Quantile::P50, p50, interval),
         _ => return None,
     };
     (interval[0] > PROTECTED).then(|| Limit::Serving {
@@ -47,7 +47,7 @@ pub(super) fn not_protected(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::summary::SlowdownIntervals;
+    use crate::analysis::summary::Estimate;
     use crate::record::Finding;
     use crate::scenario::BackendChoice;
 
@@ -65,14 +65,10 @@ mod tests {
 
     /// Low end, value, high end.
     fn slowdown(p50: [f64; 3], p99: Option<[f64; 3]>) -> Slowdown {
+        let of = |[low, value, high]: [f64; 3]| Estimate::between(value, [low, high]);
         Slowdown {
-            p50: Some(p50[1]),
-            p99: p99.map(|p99| p99[1]),
-            ci95: SlowdownIntervals {
-                p50: Some([p50[0], p50[2]]),
-                p90: None,
-                p99: p99.map(|p99| [p99[0], p99[2]]),
-            },
+            p50: of(p50),
+            p99: p99.map(of).unwrap_or_default(),
             ..Slowdown::default()
         }
     }

@@ -205,7 +205,7 @@ impl Distribution {
         quantiles: [Quantile; N],
         confidence: f64,
         dependence: &Dependence,
-    ) -> [Result<Estimate, Lack>; N] {
+    ) -> [Result<Interval, Lack>; N] {
         let n = self.count();
         let bounds = quantiles.map(|quantile| {
             let bounds = dependence.bounds(quantile, n, confidence)?;
@@ -226,13 +226,13 @@ impl Distribution {
             let ([low, rank, high], half) = bounds?;
             let (low, value, high) = (value_at(low), value_at(rank), value_at(high));
             if half > 0.0 {
-                return Ok(Estimate {
+                return Ok(Interval {
                     low: Nanos(low.0.saturating_sub(half as i64)).max(Nanos(self.totals.least.min(0))),
                     value,
                     high: Nanos(high.0.saturating_add(half as i64)),
                 });
             }
-            Ok(Estimate {
+            Ok(Interval {
                 low: Nanos(low.0 - self.error(low)).max(Nanos(self.totals.least)),
                 value,
                 high: Nanos(high.0 + self.error(high)).min(Nanos(self.totals.most)),
@@ -287,7 +287,7 @@ impl Distribution {
 
 /// A quantile and the bounds of its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Estimate {
+pub(super) struct Interval {
     /// Lower end of the interval.
     pub(super) low: Nanos,
     /// The quantile of the sample.

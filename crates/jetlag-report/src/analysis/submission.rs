@@ -127,8 +127,8 @@ pub(super) fn limit(scenario: &Tenant, summary: &TenantSummary, host: Option<&Ho
     let submitted = Submitted {
         bound_frames: submitting.bound_frames,
         // Means, because a median may be withheld for autocorrelation.
-        compute_ms: compute?.1.mean?,
-        submission_ms: summary.submission_ms.as_ref()?.mean?,
+        compute_ms: compute?.1.mean.value?,
+        submission_ms: summary.submission_ms.as_ref()?.mean.value?,
         host: host.cloned(),
     };
     let limit = match submitting.host_bound {

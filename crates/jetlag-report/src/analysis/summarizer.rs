@@ -399,8 +399,8 @@ fn overhead(own: Series) -> Option<Overhead> {
     let figures = stats::stats(&own, &own.dependence(&[]));
     let micros = |ms: Option<f64>| ms.map(|ms| stats::six_decimals(ms * 1e3));
     Some(Overhead {
-        p50: micros(figures.p50),
-        p99: micros(figures.p99),
+        p50: micros(figures.p50.value),
+        p99: micros(figures.p99.value),
     })
 }
 

@@ -322,7 +322,7 @@ impl Gathered {
             .zip(sums)
             .map(|(stage, sum)| {
                 let found = stages_ms.iter().find(|(name, _)| *name == stage.name());
-                (sum, found.and_then(|(_, stats)| stats.p99))
+                (sum, found.and_then(|(_, stats)| stats.p99.value))
             })
             .collect();
         let predictability = predictability(
@@ -376,7 +376,7 @@ impl Gathered {
             slowdown: None,
             energy_mj_per_frame: None,
             iqr_ms: interquartile_range(response, &dependence),
-            worst_over_median: quotient(response_ms.max, response_ms.p50),
+            worst_over_median: quotient(response_ms.max, response_ms.p50.value),
             predictability,
             stages_predictability,
             response_ms,
@@ -398,10 +398,6 @@ impl Gathered {
             cameras,
             input_effect,
             batch: manifest.batch,
-            throughput_items: manifest
-                .batch
-                .filter(|_| seconds > 0.0)
-                .map(|batch| six_decimals(completed as f64 * batch as f64 / seconds)),
             // Known once findings are.
             failed: None,
             // Once it is known in which time all tenants ran.

@@ -5,8 +5,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use jetlag_figure::Known;
+
 use super::{Names, energy, outcome_name, phase_name};
 use crate::analysis::Summary;
+use crate::analysis::figures::{Figure, figures};
 use crate::record::activity::{OnStream, Work};
 use crate::record::detection::{Detection, Place};
 use crate::record::{
@@ -73,9 +76,10 @@ const RANGES: usize = 3;
 const KERNELS: usize = 4;
 const ENERGY: usize = 5;
 const DETECTIONS: usize = 6;
+const FIGURES: usize = 7;
 
 /// The tables of an export, in the order in which they are written.
-pub const TABLES: [Table; 7] = [
+pub const TABLES: [Table; 8] = [
     Table {
         name: "frames",
         columns: &[
@@ -218,6 +222,20 @@ pub const TABLES: [Table; 7] = [
             maybe("velocity_x_m_s", ValueKind::Real),
             maybe("velocity_y_m_s", ValueKind::Real),
             maybe("camera", ValueKind::Count),
+        ],
+    },
+    Table {
+        name: "figures",
+        columns: &[
+            column("key", ValueKind::Text),
+            maybe("tenant", ValueKind::Text),
+            column("unit", ValueKind::Text),
+            maybe("value", ValueKind::Real),
+            maybe("low", ValueKind::Real),
+            maybe("high", ValueKind::Real),
+            column("support", ValueKind::Text),
+            maybe("needs_frames", ValueKind::Count),
+            maybe("withheld", ValueKind::Text),
         ],
     },
 ];
@@ -390,12 +408,40 @@ fn row<'a>(event: &'a Event, names: &'a Names) -> Option<(usize, Vec<Cell<'a>>)>
 
 /// The rows of what only the whole run tells, each with the number of its table.
 pub(super) fn of_summary(summary: &Summary) -> Vec<(usize, Vec<Cell<'_>>)> {
-    let rows = energy::rows(summary).into_iter();
-    rows.map(|row| (ENERGY, energy(row))).collect()
+    let rails = energy::rows(summary).into_iter();
+    let figures = figures(summary).into_iter();
+    rails
+        .map(|row| (ENERGY, energy(row)))
+        .chain(figures.map(|one| (FIGURES, figure(one))))
+        .collect()
+}
+
+fn figure(figure: Figure) -> Vec<Cell<'static>> {
+    let of = |text: &str| Cell::Text(text.to_owned().into());
+    let [low, high] = energy::bounds(figure.support.interval());
+    let (needs, withheld) = match &figure.known {
+        Known::Needs(frames) => (Cell::Count(*frames), Cell::Missing),
+        Known::Withheld(reason) => (Cell::Missing, of(reason)),
+        Known::Measured(_) | Known::NotMeasured => (Cell::Missing, Cell::Missing),
+    };
+    vec![
+        of(&figure.key.to_string()),
+        figure.key.tenant().map_or(Cell::Missing, of),
+        of(figure.key.unit().in_words()),
+        real(figure.value()),
+        real(low),
+        real(high),
+        of(figure.support.word()),
+        needs,
+        withheld,
+    ]
+}
+
+fn real(value: Option<f64>) -> Cell<'static> {
+    if_known(value.filter(|value| value.is_finite()), Cell::Real)
 }
 
 fn energy(row: energy::Row<'_>) -> Vec<Cell<'_>> {
-    let real = |value: Option<f64>| if_known(value.filter(|value| value.is_finite()), Cell::Real);
     let [low, high] = energy::bounds(row.interval_mj);
     let [frame_low, frame_high] = energy::bounds(row.per_frame_interval_mj());
     vec![

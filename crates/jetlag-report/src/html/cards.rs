@@ -2,7 +2,7 @@
 
 use super::charts::mark;
 use super::view::{Block, Card, Glance};
-use crate::analysis::summary::{Lack, Summary, TenantSummary};
+use crate::analysis::summary::{Estimate, Summary, TenantSummary};
 use crate::digits::range;
 use crate::number::{
     TimeUnit, measured, or_unknown, percent, share_range, short, short_beside, tells_of_others,
@@ -19,15 +19,15 @@ pub(super) fn cards(summary: &Summary) -> Block {
 }
 
 fn card(number: usize, tenant: &TenantSummary, seconds: f64) -> Card {
-    let unit = TimeUnit::for_millis(tenant.response_ms.p50.or(tenant.response_ms.max).into_iter());
+    let unit = TimeUnit::for_millis(tenant.response_ms.usual().into_iter());
     let stats = &tenant.response_ms;
-    let time = |name, value: Option<f64>, interval: Option<[f64; 2]>, lack: Option<Lack>| Glance {
+    let time = |name, of: Estimate| Glance {
         name,
-        value: or_unknown(value, |ms| unit.show_beside(ms, interval)),
-        unit: value.map_or("", |_| unit.name()),
-        note: match (interval, lack) {
+        value: or_unknown(of.value, |ms| unit.show_beside(ms, of.ci95)),
+        unit: of.value.map_or("", |_| unit.name()),
+        note: match (of.ci95, of.lack) {
             (Some(interval), _) => unit.show_interval(interval),
-            (None, Some(lack)) => lack.in_words(value.is_some(), stats.count, seconds),
+            (None, Some(lack)) => lack.in_words(of.value.is_some(), stats.count, seconds),
             (None, None) => String::new(),
         },
         alarm: false,
@@ -40,9 +40,9 @@ fn card(number: usize, tenant: &TenantSummary, seconds: f64) -> Card {
         alarm: false,
     };
     let mut figures = vec![
-        time("median", stats.p50, stats.ci95.p50, stats.lacks.p50),
-        time("p99", stats.p99, stats.ci95.p99, stats.lacks.p99),
-        time("longest", stats.max, None, None),
+        time("median", stats.p50),
+        time("p99", stats.p99),
+        time("longest", stats.max.map(Estimate::of_run).unwrap_or_default()),
     ];
     let promised = tenant.deadline_ms.is_some() || tenant.frames.missed > 0;
     figures.push(Glance {
@@ -72,21 +72,17 @@ fn card(number: usize, tenant: &TenantSummary, seconds: f64) -> Card {
         },
         ..plain("completed", tenant.throughput_fps, short, "/s")
     });
-    if let Some(batch) = tenant.batch.filter(|batch| *batch > 1) {
-        figures.push(Glance {
-            note: format!("{batch} a frame"),
-            ..plain("items", tenant.throughput_items, short, "/s")
-        });
-    }
     if let Some(slowdown) = &tenant.slowdown {
-        let (value, interval, note) = match slowdown.p99 {
-            Some(p99) => (Some(p99), slowdown.ci95.p99, "of p99"),
-            None => (slowdown.p50, slowdown.ci95.p50, "of the median"),
+        let (ratio, note) = match slowdown.p99.value {
+            Some(_) => (slowdown.p99, "of p99"),
+            None => (slowdown.p50, "of the median"),
         };
-        let bounds = interval.map_or(String::new(), |bounds| format!(", {}", range(bounds)));
+        let bounds = ratio
+            .ci95
+            .map_or(String::new(), |bounds| format!(", {}", range(bounds)));
         figures.push(Glance {
             name: "slowdown",
-            value: or_unknown(value, |x| format!("×{}", short_beside(x, interval))),
+            value: or_unknown(ratio.value, |x| format!("×{}", short_beside(x, ratio.ci95))),
             unit: "",
             note: format!("{note}{bounds}"),
             alarm: false,

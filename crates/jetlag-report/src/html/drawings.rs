@@ -24,7 +24,7 @@ pub(super) fn blocks(drawing: Drawing, summary: &Summary) -> Vec<Block> {
 }
 
 fn unit_of(tenant: &TenantSummary) -> TimeUnit {
-    TimeUnit::for_millis(tenant.response_ms.p50.or(tenant.response_ms.max).into_iter())
+    TimeUnit::for_millis(tenant.response_ms.usual().into_iter())
 }
 
 fn logarithmic(axis: Axis) -> &'static str {
@@ -94,7 +94,7 @@ fn of_charts(charts: Vec<Chart>) -> Vec<Block> {
 /// Each round of a tenant's slowdown among all.
 fn by_round(number: usize, name: &str, slowdown: &Slowdown) -> Option<Chart> {
     let mut keys = vec![Key::new(number, format!("{} rounds", slowdown.rounds))];
-    if slowdown.p50.is_some() {
+    if slowdown.p50.value.is_some() {
         keys.push(Key::new("other", "of all rounds, with 95 % interval"));
     }
     Some(Chart {

@@ -70,7 +70,7 @@ fn of_tenant(tenant: &TenantSummary, comparison: &Comparison, runs: &[Reported])
     if curves.len() < 2 {
         return Vec::new();
     }
-    let unit = TimeUnit::for_millis(tenant.response_ms.p50.or(tenant.response_ms.max).into_iter());
+    let unit = TimeUnit::for_millis(tenant.response_ms.usual().into_iter());
     let Some(drawn) = chart(name, &curves, tenant.deadline_ms, unit) else {
         return Vec::new();
     };

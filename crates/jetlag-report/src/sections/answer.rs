@@ -6,7 +6,7 @@
 use super::power::{in_thousands, mean};
 use super::stages::{goes_to, waits};
 use crate::analysis::Summary;
-use crate::analysis::summary::{EnergySummary, ExpectationResult, Lack, TenantSummary};
+use crate::analysis::summary::{EnergySummary, Estimate, ExpectationResult, Lack, TenantSummary};
 use crate::number::{TimeUnit, mark, measured, percent, short};
 
 /// Frames from which a share is said in percent; of fewer, the frames are counted.
@@ -105,7 +105,7 @@ fn share(of: u64, all: u64) -> String {
 fn quantiles(tenant: &TenantSummary) -> String {
     let stats = &tenant.response_ms;
     let unit = unit_of(tenant);
-    let said = |value: Option<f64>, lack: Option<Lack>| match (value, lack) {
+    let said = |of: Estimate| match (of.value, of.lack) {
         (Some(ms), None) => format!("is {} {}", unit.show(ms), unit.name()),
         (Some(ms), Some(_)) => format!("was {} {} in this run", unit.show(ms), unit.name()),
         (None, Some(Lack::Frames(frames))) => format!("takes {}", counted(frames)),
@@ -113,13 +113,13 @@ fn quantiles(tenant: &TenantSummary) -> String {
     };
     format!(
         "has no deadline; its median {}, its p99 {}",
-        said(stats.p50, stats.lacks.p50),
-        said(stats.p99, stats.lacks.p99)
+        said(stats.p50),
+        said(stats.p99)
     )
 }
 
 fn unit_of(tenant: &TenantSummary) -> TimeUnit {
-    TimeUnit::for_millis(tenant.response_ms.p50.or(tenant.response_ms.max).into_iter())
+    TimeUnit::for_millis(tenant.response_ms.usual().into_iter())
 }
 
 /// The longest response time: of all frames, or of those that were completed.
@@ -316,7 +316,7 @@ mod tests {
         };
         tenant.response_ms = Stats {
             count: offered,
-            p50: Some(12.0),
+            p50: Estimate::of_run(12.0),
             max: Some(58.0),
             ..Stats::default()
         };
@@ -374,9 +374,11 @@ mod tests {
     fn what_is_withheld_is_said_with_what_it_needs() {
         let mut few = of(20, 0);
         few.deadline_ms = None;
-        few.response_ms.p50 = None;
-        few.response_ms.lacks.p50 = Some(Lack::Frames(30));
-        few.response_ms.lacks.p99 = Some(Lack::Frames(662));
+        few.response_ms.p50 = Estimate {
+            lack: Some(Lack::Frames(30)),
+            ..Estimate::default()
+        };
+        few.response_ms.p99.lack = Some(Lack::Frames(662));
         few.waterfall = Waterfall::default();
         assert_eq!(
             tenant(&few),

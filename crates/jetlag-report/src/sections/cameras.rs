@@ -33,9 +33,9 @@ pub(super) fn section(summary: &Summary) -> Option<Section> {
             let times = [camera.response_ms.p50, camera.response_ms.p99];
             let mut row = vec![tenant(number, of), Cell::new(called(camera))];
             row.extend(counts.map(|count| Cell::new(count.to_string())));
-            row.extend(times.map(|ms| plain_time(unit, ms)));
-            row.push(age(|camera| camera.age_ms.as_ref()?.p50));
-            row.push(age(|camera| camera.age_ms.as_ref()?.p99));
+            row.extend(times.map(|of| plain_time(unit, of.value)));
+            row.push(age(|camera| camera.age_ms.as_ref()?.p50.value));
+            row.push(age(|camera| camera.age_ms.as_ref()?.p99.value));
             table.row(row);
         }
     }

@@ -11,7 +11,7 @@ use crate::number::{TimeUnit, percent};
 /// The section; none where no rate was swept.
 pub(super) fn section(summary: &Summary) -> Option<Section> {
     let duty = summary.duty_cycle.as_ref()?;
-    let unit = TimeUnit::for_millis(duty.steps.iter().filter_map(|step| step.response_ms.p50));
+    let unit = TimeUnit::for_millis(duty.steps.iter().filter_map(|step| step.response_ms.p50.value));
     let mut table = Table::new("").words("tenant").words("rate").numbers([
         "idle",
         "p50",
@@ -49,11 +49,7 @@ pub(super) fn section(summary: &Summary) -> Option<Section> {
 }
 
 fn quantiles(stats: &Stats, unit: TimeUnit, seconds: f64) -> [Cell; 2] {
-    let shown = [
-        (stats.p50, stats.ci95.p50, stats.lacks.p50),
-        (stats.p99, stats.ci95.p99, stats.lacks.p99),
-    ];
-    shown.map(|of| quantile(unit, of, stats, seconds))
+    [stats.p50, stats.p99].map(|of| quantile(unit, of, stats, seconds))
 }
 
 fn clock(clock: Option<Clock>) -> Cell {

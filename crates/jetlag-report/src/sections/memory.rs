@@ -1,26 +1,28 @@
 //! The memory of each tenant: what it took when it was made ready, and the peaks while all ran.
 
-use jetlag_figure::section::{Cell, Table};
+use jetlag_figure::section::Table;
 
-use super::{Section, tenant};
+use super::{Section, columns, tenant};
 use crate::analysis::Summary;
-use crate::analysis::summary::MemorySummary;
-use crate::units::Bytes;
+use crate::analysis::figures::key::{Plain, Shown};
 
 /// The section; none where the run file tells no memory.
 pub(super) fn section(summary: &Summary) -> Option<Section> {
-    let mut table = PARTS
-        .iter()
-        .fold(Table::new("").words("tenant"), |table, part| table.number(part.0));
+    let heads = columns::of(Shown::Memory);
+    let mut table = heads.fold(Table::new("").words("tenant"), |table, (_, head)| {
+        table.number(head)
+    });
     for (number, of) in summary.tenants.iter().enumerate() {
-        let Some(memory) = &of.memory else { continue };
-        let figures = PARTS.iter().map(|part| part.cell(memory));
-        table.row(std::iter::once(tenant(number, of)).chain(figures));
+        if of.memory.is_some() {
+            table.row(std::iter::once(tenant(number, of)).chain(columns::cells(Shown::Memory, of)));
+        }
     }
-    let table = table.without_empty_columns();
-    let has_peak = table.columns.iter().any(|column| column.name == DEVICE_PEAK.0);
+    let has_peak = summary
+        .tenants
+        .iter()
+        .any(|of| Plain::MemoryDevicePeak.read(of).is_ok());
     Section::new("memory", "Memory", note(has_peak))
-        .table(table)
+        .table(table.without_empty_columns())
         .remarks(reasons(summary))
         .unless_empty()
 }
@@ -35,50 +37,21 @@ fn note(has_device_peak: bool) -> &'static str {
     }
 }
 
-/// A part of the memory: the head of its column, its name, and its bytes.
-struct Part(&'static str, &'static str, fn(&MemorySummary) -> Option<u64>);
-
-const DEVICE_PEAK: Part = Part("GPU peak", "device_peak", |of| of.device_peak_bytes);
-const PARTS: [Part; 8] = [
-    Part("networks", "networks", |of| of.networks_bytes),
-    Part("contexts", "contexts", |of| of.contexts_bytes),
-    Part("GPU tensors", "device_tensors", |of| of.device_tensors_bytes),
-    Part("pinned", "pinned", |of| of.pinned_bytes),
-    Part("host tensors", "host_tensors", |of| of.host_tensors_bytes),
-    Part("GPU in all", "device", |of| of.device_bytes),
-    DEVICE_PEAK,
-    Part("process peak", "process_peak", |of| of.process_peak_bytes),
-];
-
-impl Part {
-    /// Empty for a part that a tenant does not have, which is not the same as one that is not known.
-    fn cell(&self, memory: &MemorySummary) -> Cell {
-        let Part(_, name, bytes) = self;
-        match bytes(memory) {
-            Some(bytes) => Cell::new(Bytes(bytes).to_string()),
-            None if memory.unknown.iter().any(|unknown| unknown.part == *name) => Cell::unknown(),
-            None => Cell::default(),
-        }
-    }
-}
-
 /// Why parts are not known, each reason once with the tenants that it is of: `networks (camera, lidar): …`.
 fn reasons(summary: &Summary) -> Vec<String> {
-    let mut found: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    let mut found: Vec<(&str, String, Vec<&str>)> = Vec::new();
     for tenant in &summary.tenants {
-        for unknown in tenant.memory.iter().flat_map(|memory| &memory.unknown) {
-            let part = PARTS.iter().find(|part| part.1 == unknown.part);
-            let title = part.map_or(unknown.part, |part| part.0);
-            let known = found
+        for (head, reason) in columns::reasons(Shown::Memory, tenant) {
+            match found
                 .iter_mut()
-                .find(|(of, reason, _)| (*of, *reason) == (title, unknown.reason.as_str()));
-            match known {
+                .find(|(of, known, _)| (*of, known) == (head, &reason))
+            {
                 Some((.., tenants)) => tenants.push(&tenant.name),
-                None => found.push((title, &unknown.reason, vec![&tenant.name])),
+                None => found.push((head, reason, vec![&tenant.name])),
             }
         }
     }
-    let line = |(title, reason, tenants): (&str, &str, Vec<&str>)| {
+    let line = |(title, reason, tenants): (&str, String, Vec<&str>)| {
         format!("{title} ({}): {reason}", tenants.join(", "))
     };
     found.into_iter().map(line).collect()

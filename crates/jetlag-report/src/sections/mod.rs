@@ -4,6 +4,9 @@
 
 pub(crate) mod answer;
 mod cameras;
+pub(crate) mod columns;
+pub(crate) mod counters;
+pub(crate) mod critical;
 mod duty;
 mod expectations;
 mod input_effect;
@@ -19,13 +22,15 @@ mod sensors;
 mod slowdown;
 mod slowest;
 mod stages;
+pub(crate) mod start_up;
 mod tenants;
 pub(crate) mod traced;
+pub(crate) mod what_if;
 
 use jetlag_figure::section::{Cell, Section as OfReport};
 
 use crate::analysis::Summary;
-use crate::analysis::summary::{Lack, Stats, TenantSummary};
+use crate::analysis::summary::{Estimate, Stats, TenantSummary};
 use crate::number::TimeUnit;
 
 pub(crate) use expectations::value_of;
@@ -104,7 +109,7 @@ fn named(summary: &Summary, name: &str) -> Cell {
 
 /// One unit for a table, from the usual durations in it; a single long one does not decide.
 fn unit_of<'a>(series: impl Iterator<Item = &'a Stats>) -> TimeUnit {
-    TimeUnit::for_millis(series.filter_map(|stats| stats.p50.or(stats.max)))
+    TimeUnit::for_millis(series.filter_map(|stats| stats.usual()))
 }
 
 /// A time with its interval below it.
@@ -113,14 +118,11 @@ fn time(unit: TimeUnit, ms: Option<f64>, interval: Option<[f64; 2]>) -> Cell {
         .note(interval.map_or(String::new(), |interval| unit.show_interval(interval)))
 }
 
-/// A quantile with what its frames lack for its interval.
-type Quantile = (Option<f64>, Option<[f64; 2]>, Option<Lack>);
-
 /// A quantile of a series, with its interval or with what stands in place of it below it.
-fn quantile(unit: TimeUnit, (value, interval, lack): Quantile, of: &Stats, seconds: f64) -> Cell {
-    let cell = time(unit, value, interval);
-    match (interval, lack) {
-        (None, Some(lack)) => cell.note(lack.in_words(value.is_some(), of.count, seconds)),
+fn quantile(unit: TimeUnit, one: Estimate, of: &Stats, seconds: f64) -> Cell {
+    let cell = time(unit, one.value, one.ci95);
+    match (one.ci95, one.lack) {
+        (None, Some(lack)) => cell.note(lack.in_words(one.value.is_some(), of.count, seconds)),
         _ => cell,
     }
 }
@@ -131,16 +133,20 @@ fn plain_time(unit: TimeUnit, ms: Option<f64>) -> Cell {
 }
 
 /// A slowdown with its interval below it, warmer the larger it is.
-fn factor(slowdown: Option<f64>, interval: Option<[f64; 2]>) -> Cell {
+fn factor(slowdown: Estimate) -> Cell {
     /// The slowdown from which a cell has the warmest colour.
     const HOTTEST: f64 = 3.0;
-    let cell = Cell::figure(slowdown, interval);
+    let cell = Cell::figure(slowdown.value, slowdown.ci95);
     Cell {
-        text: match slowdown {
+        text: match slowdown.value {
             Some(_) => format!("×{}", cell.text),
             None => cell.text,
         },
-        warmth: Some(slowdown.map_or(0.0, |x| ((x - 1.0) / (HOTTEST - 1.0)).clamp(0.0, 1.0))),
+        warmth: Some(
+            slowdown
+                .value
+                .map_or(0.0, |x| ((x - 1.0) / (HOTTEST - 1.0)).clamp(0.0, 1.0)),
+        ),
         ..cell
     }
 }

@@ -4,17 +4,17 @@ use jetlag_figure::section::{Cell, Table, Tone};
 
 use super::{Drawing, Section, factor, grouped, named};
 use crate::analysis::Summary;
-use crate::analysis::summary::Slowdown;
 use crate::analysis::summary::interference::{Cell as Pair, Way};
+use crate::analysis::summary::{Estimate, Slowdown};
 use crate::number::percent;
 
-/// A figure of a slowdown with its interval.
-type Pick = fn(&Slowdown) -> (Option<f64>, Option<[f64; 2]>);
+/// A figure of a slowdown.
+type Pick = fn(&Slowdown) -> Estimate;
 
 const QUANTILES: [(&str, Pick); 3] = [
-    ("p50", |slowdown| (slowdown.p50, slowdown.ci95.p50)),
-    ("p90", |slowdown| (slowdown.p90, slowdown.ci95.p90)),
-    ("p99", |slowdown| (slowdown.p99, slowdown.ci95.p99)),
+    ("p50", |slowdown| slowdown.p50),
+    ("p90", |slowdown| slowdown.p90),
+    ("p99", |slowdown| slowdown.p99),
 ];
 
 /// The section; none where no tenant was measured alone.
@@ -58,7 +58,7 @@ fn together(summary: &Summary) -> Table {
         let Some(slowdown) = &of.slowdown else { continue };
         let quantiles = QUANTILES.map(|(_, pick)| pick(slowdown));
         let mut row = vec![super::tenant(number, of)];
-        row.extend(quantiles.map(|(value, interval)| factor(value, interval)));
+        row.extend(quantiles.map(factor));
         row.push(Cell::new(slowdown.rounds.to_string()));
         table.row(row);
     }
@@ -128,7 +128,7 @@ fn of_pair(pair: Option<&Pair>, pick: Pick) -> Cell {
         return Cell::default();
     };
     match pair.slowdown.as_ref().map(pick) {
-        Some((value, interval)) => factor(value, interval),
+        Some(ratio) => factor(ratio),
         None => Cell::unknown().note("no frame"),
     }
 }
@@ -160,10 +160,7 @@ pub(super) fn sensitivity(summary: &Summary) -> Option<Section> {
         .optional_words("sharing");
     for of in &summary.interference.sensitivity {
         for point in &of.points {
-            let pick = |pick: Pick| {
-                let (value, interval) = point.slowdown.as_ref().map_or((None, None), pick);
-                factor(value, interval)
-            };
+            let pick = |pick: Pick| factor(point.slowdown.as_ref().map(pick).unwrap_or_default());
             let [(_, p50), _, (_, p99)] = QUANTILES;
             table.row([
                 named(summary, &of.tenant),

@@ -82,20 +82,26 @@ fn rows(table: &mut Table, number: usize, of: &TenantSummary, unit: TimeUnit) {
     let of_slowest = slowest.map_or_else(Cell::default, |slowest| dim(Some(slowest.mean_ms)));
     beside(
         "= response",
-        response.mean,
-        response.p99,
+        response.mean.value,
+        response.p99.value,
         of_slowest,
         String::new(),
     );
     if let Some(age) = &of.age_ms {
         let note = sampled(of).unwrap_or_else(|| "since its capture".to_owned());
-        beside("age of the result", age.mean, age.p99, Cell::default(), note);
+        beside(
+            "age of the result",
+            age.mean.value,
+            age.p99.value,
+            Cell::default(),
+            note,
+        );
     }
     if let Some(sets) = &of.synchronised {
         let (mean, p99) = sets
             .skew_ms
             .as_ref()
-            .map_or((None, None), |skew| (skew.mean, skew.p99));
+            .map_or((None, None), |skew| (skew.mean.value, skew.p99.value));
         beside("skew of the sensors", mean, p99, Cell::default(), String::new());
     }
     if let Some(submission) = &of.submission_ms {
@@ -104,8 +110,8 @@ fn rows(table: &mut Table, number: usize, of: &TenantSummary, unit: TimeUnit) {
         let note = note.unwrap_or_default();
         beside(
             "submission",
-            submission.mean,
-            submission.p99,
+            submission.mean.value,
+            submission.p99.value,
             Cell::default(),
             note,
         );
@@ -146,7 +152,7 @@ fn sentence(tenant: &TenantSummary, unit: TimeUnit) -> String {
         .parts
         .iter()
         .find(|part| Some(&part.part) == waterfall.largest.as_ref());
-    let mean = tenant.response_ms.mean;
+    let mean = tenant.response_ms.mean.value;
     let (Some(largest), Some(mean)) = (largest, mean) else {
         return String::new();
     };

@@ -2,10 +2,11 @@
 
 use jetlag_figure::section::{Cell, Table, Tone};
 
-use super::{Drawing, Section, plain_time, tenant, unit_of};
+use super::{Drawing, Section, columns, plain_time, tenant, unit_of};
 use crate::analysis::Summary;
-use crate::analysis::summary::{FrameCounts, Stats, TenantSummary};
-use crate::number::{TimeUnit, percent, share_range, short, tells_of_others};
+use crate::analysis::figures::key::Shown;
+use crate::analysis::summary::{Estimate, FrameCounts, Stats, TenantSummary};
+use crate::number::{TimeUnit, percent, share_range, tells_of_others};
 
 /// Response times with their intervals, and misses.
 pub(super) fn responses(summary: &Summary) -> Option<Section> {
@@ -45,12 +46,7 @@ pub(super) fn responses(summary: &Summary) -> Option<Section> {
 
 /// p50, p90 and p99, each with its interval or with what stands in place of it.
 fn quantiles(stats: &Stats, unit: TimeUnit, seconds: f64) -> [Cell; 3] {
-    let shown = [
-        (stats.p50, stats.ci95.p50, stats.lacks.p50),
-        (stats.p90, stats.ci95.p90, stats.lacks.p90),
-        (stats.p99, stats.ci95.p99, stats.lacks.p99),
-    ];
-    shown.map(|of| super::quantile(unit, of, stats, seconds))
+    [stats.p50, stats.p90, stats.p99].map(|of| super::quantile(unit, of, stats, seconds))
 }
 
 fn missed(tenant: &TenantSummary) -> Cell {
@@ -69,13 +65,9 @@ fn missed(tenant: &TenantSummary) -> Cell {
 
 /// Whether a figure of a tenant is of these frames alone.
 fn is_of_the_run(tenant: &TenantSummary) -> bool {
-    let (stats, lacks) = (&tenant.response_ms, &tenant.response_ms.lacks);
-    let shown = [
-        (stats.p50, lacks.p50),
-        (stats.p90, lacks.p90),
-        (stats.p99, lacks.p99),
-    ];
-    let lacks_interval = |(value, lack): &(Option<f64>, Option<_>)| value.is_some() && lack.is_some();
+    let stats = &tenant.response_ms;
+    let shown = [stats.p50, stats.p90, stats.p99];
+    let lacks_interval = |of: &Estimate| of.value.is_some() && of.lack.is_some();
     let says_nothing = |range| tenant.deadline_ms.is_some() && !tells_of_others(&range);
     shown.iter().any(lacks_interval) || tenant.miss_rate_ci95.is_some_and(says_nothing)
 }
@@ -106,17 +98,21 @@ pub(super) fn spread(summary: &Summary) -> Option<Section> {
 
 /// What became of the frames.
 pub(super) fn frames(summary: &Summary) -> Option<Section> {
-    let mut table = Table::new("")
+    let table = Table::new("")
         .words("tenant")
         .words("arrival")
         .numbers(["offered", "completed", "dropped", "failed"])
         // Seldom there, and then they must be: without them the columns would not add up.
         .number("overdue")
-        .number("failed in warm-up")
-        .number("frames/s")
-        .number("items/s")
-        .optional_words("backend")
-        .optional_number("detections");
+        .number("failed in warm-up");
+    // Where there is no room, the last ones are left out first.
+    let heads = columns::of(Shown::Frames).enumerate();
+    let mut table = heads
+        .fold(table, |table, (place, (_, head))| match place {
+            0 => table.number(head),
+            _ => table.optional_number(head),
+        })
+        .optional_words("backend");
     let any = |count: fn(&FrameCounts) -> u64| summary.tenants.iter().any(|of| count(&of.frames) > 0);
     let (overdue, before) = (any(|of| of.overdue), any(|of| of.failed_in_warmup));
     let seldom = |count: u64, is_there| {
@@ -128,7 +124,7 @@ pub(super) fn frames(summary: &Summary) -> Option<Section> {
     };
     for (number, of) in summary.tenants.iter().enumerate() {
         let counts = &of.frames;
-        table.row([
+        let mut row = vec![
             tenant(number, of),
             Cell::new(&of.arrival),
             Cell::new(counts.offered.to_string()),
@@ -137,15 +133,10 @@ pub(super) fn frames(summary: &Summary) -> Option<Section> {
             Cell::alarming(counts.failed),
             seldom(counts.overdue, overdue),
             seldom(counts.failed_in_warmup, before),
-            Cell::of(of.throughput_fps, short),
-            match of.batch > Some(1) {
-                true => Cell::of(of.throughput_items, short),
-                false => Cell::default(),
-            },
-            Cell::new(&of.backend),
-            of.detections
-                .map_or_else(Cell::default, |count| Cell::new(count.to_string())),
-        ]);
+        ];
+        row.extend(columns::cells(Shown::Frames, of));
+        row.push(Cell::new(&of.backend));
+        table.row(row);
     }
     Section::new("frame-counts", "Frames", "released in the measured time")
         .table(table.without_empty_columns())

@@ -3,14 +3,8 @@
 //!
 //! Each section is a function from the summary to text, and is left out where it has nothing to say.
 
-pub mod counters;
-pub mod critical;
-pub mod kernels;
-pub mod layers;
 mod plots;
 pub mod roofline;
-pub mod start_up;
-pub mod what_if;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -172,8 +166,6 @@ fn of_findings(findings: &[&Finding], style: &Style) -> String {
     }
     grid.render(style)
 }
-
-use terminal::name as cut;
 
 /// CPU time of sampling relative to one core, and the costliest sampler.
 pub(super) fn sampling_cost(sampling: &Sampling) -> String {

@@ -26,9 +26,7 @@ fn completed(summary: &Summary) -> impl Iterator<Item = (&TenantSummary, &Tenant
 }
 
 fn unit_of(summary: &Summary) -> TimeUnit {
-    TimeUnit::for_millis(
-        completed(summary).filter_map(|(tenant, _)| tenant.response_ms.p50.or(tenant.response_ms.max)),
-    )
+    TimeUnit::for_millis(completed(summary).filter_map(|(tenant, _)| tenant.response_ms.usual()))
 }
 
 /// The worst latency of each time slice, and where frames were missed or dropped; empty where nothing was completed.

@@ -6,8 +6,8 @@ use jetlag_figure::section::terminal::{self, heading, paragraph};
 
 use crate::Style;
 use crate::analysis::roofline::{Ceilings, Roofline, RunRoofline, TenantRoofline};
-use crate::sections::Extent;
 use crate::sections::roofline::{self as sections, Section, run_name};
+use crate::sections::{Extent, counters};
 use crate::table::Ink;
 
 /// Writes all of it.
@@ -17,7 +17,7 @@ pub fn write(roofline: &Roofline, out: &mut dyn Write, style: &Style) -> io::Res
     texts.push(show(&sections::networks(roofline)));
     for tenant in roofline.runs.iter().flat_map(|run| &run.tenants) {
         texts.extend(sections::of_tenant(tenant, Extent::Most).iter().map(show));
-        texts.push(counted(tenant, style));
+        texts.extend(counted(tenant).iter().map(show));
     }
     texts.push(show(&sections::energy(&roofline.energy)));
     texts.push(findings(&roofline.runs, style));
@@ -49,11 +49,13 @@ pub fn of_ceilings(own: &Ceilings, style: &Style) -> String {
 }
 
 /// What the hardware counted of a tenant, where counters were given.
-fn counted(tenant: &TenantRoofline, style: &Style) -> String {
+fn counted(tenant: &TenantRoofline) -> Vec<Section> {
     match (&tenant.counters, &tenant.no_counters) {
-        (Some(own), _) => super::counters::against(own, style),
-        (None, Some(why)) => heading("COUNTERS", &tenant.name, style) + &paragraph(why, Ink::Plain, style),
-        (None, None) => String::new(),
+        (Some(own), _) => counters::against(own),
+        (None, Some(why)) => {
+            vec![Section::new("counters", "Counters", tenant.name.clone()).texts([why.clone()])]
+        }
+        (None, None) => Vec::new(),
     }
 }
 

@@ -3,7 +3,7 @@
 //! Where a queue never empties, all frames wait for the same backlog: too few of them are independent, and every quantile is withheld. The
 //! value is broken all the same, and the search has to know that, or it looks for the knee among values that are far beyond it.
 
-use jetlag_figure::key::Statistic;
+use jetlag_report::analysis::figures::key::Statistic;
 
 use super::Promise;
 use crate::figures::Estimate;

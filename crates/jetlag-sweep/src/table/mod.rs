@@ -17,7 +17,7 @@ use jetlag_record::Failure;
 use jetlag_record::nearest::nearest;
 
 use super::error::MetricError;
-use jetlag_figure::Key;
+use jetlag_report::analysis::figures::Key;
 
 use super::figures::{Column, Estimate};
 use super::plan::Setting;

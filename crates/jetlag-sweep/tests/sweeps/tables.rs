@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use jetlag_figure::{Key, Known, Support, Unit};
+use jetlag_figure::{Known, Support, Unit};
+use jetlag_report::analysis::figures::Key;
 use jetlag_sweep::journal::{Entry, Journal, encode};
 use jetlag_sweep::table::{State, Table, read_csv, write_csv, write_json};
 use jetlag_sweep::{Axis, Column, Estimate, Failure, FailureKind, FailureStage, Plan, of_run};
@@ -162,7 +163,7 @@ fn tables_that_are_none_are_sentences() {
 
 #[test]
 fn figures_of_a_run_have_the_names_of_expect_with_their_units() {
-    let figure = |name: &str, known, support| jetlag_figure::Figure {
+    let figure = |name: &str, known, support| jetlag_report::analysis::figures::Figure {
         key: Key::parse(name, &["camera"]).unwrap(),
         known,
         support,

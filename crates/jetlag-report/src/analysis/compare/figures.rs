@@ -1,7 +1,8 @@
 //! Judges each figure of each tenant: its change, the interval of that, or why it is unknown.
 
-use jetlag_figure::key::{Plain, Series};
-use jetlag_figure::{Key, Unit};
+use crate::analysis::figures::Key;
+use crate::analysis::figures::key::{Plain, Series};
+use jetlag_figure::Unit;
 use jetlag_stats::quantile::Quantile;
 
 use super::super::figures::{Run, quantile_of};

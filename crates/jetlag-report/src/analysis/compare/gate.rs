@@ -6,7 +6,8 @@ use super::figures::figure;
 use super::limit::{Kind, Limit};
 use super::{CONFIDENCE, LimitResult, RunSample, Side};
 use crate::analysis::expectation::Expectation;
-use crate::analysis::figures::{self, Absent, Run};
+use crate::analysis::figures::key::Plain;
+use crate::analysis::figures::{self, Absent, Key, Run};
 use crate::analysis::summary::{ExpectationResult, Lack};
 
 /// Judges one for the candidate of this label.
@@ -20,6 +21,7 @@ pub(super) fn judge(limit: &Limit, side: String, baseline: &Side, candidate: &Si
         reason: None,
         value: None,
         unit: None,
+        is_in_points: false,
     };
     match &limit.kind {
         Kind::Change { of, change } => {
@@ -29,6 +31,7 @@ pub(super) fn judge(limit: &Limit, side: String, baseline: &Side, candidate: &Si
                 change: found.change,
                 ci95: found.interval,
                 reason: found.reason,
+                is_in_points: matches!(of, Key::Plain(_, Plain::MissRate)),
                 ..unknown
             }
         }

@@ -1,8 +1,8 @@
 //! Parses `--fail-if` texts: a change, such as `camera.response.p99 +5%` or `power.total.mean +5%`, or a comparison with a
 //! limit, such as `power.total.mean > 15W`. `gate` judges them.
 
-use jetlag_figure::key::Better;
-use jetlag_figure::{Key, KeyError};
+use crate::analysis::figures::key::Better;
+use crate::analysis::figures::{Key, KeyError};
 
 use crate::analysis::expectation::{self, Expectation, ExpectationError};
 

@@ -154,6 +154,9 @@ pub struct LimitResult {
     /// The unit of `value`; absent likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
+    /// Whether `change` is a difference of shares, and no ratio.
+    #[serde(skip)]
+    pub is_in_points: bool,
 }
 
 impl Comparison {

@@ -1,6 +1,6 @@
 //! What is said of a line of `expect` that could not be parsed.
 
-use jetlag_figure::KeyError;
+use crate::analysis::figures::KeyError;
 
 use crate::units::QuantityError;
 

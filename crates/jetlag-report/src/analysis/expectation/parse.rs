@@ -1,6 +1,7 @@
 //! Parses a line of `expect`: what it is of, the comparison and the limit, or what is wrong with it.
 
-use jetlag_figure::{Key, KeyError, Unit};
+use crate::analysis::figures::{Key, KeyError};
+use jetlag_figure::Unit;
 
 use super::super::amounts::{self, Unreadable};
 use super::{Comparison, Expectation, ExpectationError};

@@ -3,36 +3,27 @@
 //! Which rails and sensors a machine has is known only from its run, so their names are looked up when a figure is read; what is missing
 //! then is a fact ([`Absent`]).
 
-use jetlag_figure::Key;
-use jetlag_figure::key::{Host, Kind, Level, Line, OfRail, PerFrame, Power, Whole};
-
-use super::super::summary::{EnergySummary, HostSummary, P95_VALUES, RailSummary, SensorSummary};
+use super::super::summary::{EnergySummary, P95_VALUES, RailSummary, SensorSummary};
 use super::super::uncertainty::UNSEEN;
-use super::{Absent, Found, Run};
+use super::key::{Host, Key, Kind, Level, Line, OfRail, PerFrame, Power, Whole};
+use super::{Absent, Found, Reading, Run};
 use crate::record::Part;
 
 /// A figure that is no tenant's.
-pub(super) fn read(run: &Run<'_>, key: &Key) -> Result<Found, Absent> {
+pub(super) fn read(run: &Run<'_>, key: &Key) -> Reading {
     match key {
         Key::Power(Line::Total, power) => total(run, *power),
         Key::Power(Line::Rail(name), power) => of_power(rail(run, name)?, *power),
         Key::Rail(name, figure) => of_rail(rail(run, name)?, *figure),
         Key::Energy(whole) => {
             let energy = run.energy.ok_or_else(|| no_total(run))?;
-            let found = match whole {
-                Whole::Total => Found::between(energy.total_mj, energy.ci95_mj),
-                Whole::AboveIdle => Found::between(
-                    energy.above_idle_mj.ok_or(Absent::Idle)?,
-                    energy.above_idle_ci95_mj,
-                ),
-            };
             Ok(Found {
                 doubt: coverage(run, energy),
-                ..found
+                ..whole.read(energy)?
             })
         }
         Key::Sensor(kind, name, level) => of_sensor(run, *kind, name, *level),
-        Key::Host(figure) => of_host(run.host.ok_or(Absent::Nothing)?, *figure),
+        Key::Host(figure) => figure.read(run.host.ok_or(Absent::Nothing)?),
         _ => Err(Absent::Nothing),
     }
 }
@@ -95,16 +86,6 @@ pub(super) fn keys(run: &Run<'_>) -> impl Iterator<Item = Key> {
     all.into_iter()
 }
 
-fn of_host(host: &HostSummary, figure: Host) -> Result<Found, Absent> {
-    let value = match figure {
-        Host::CpuLoad => host.cpu_load_percent,
-        Host::Others => host.others_percent,
-        Host::MemoryPeak => host.memory_peak_bytes.map(|bytes| bytes as f64),
-        Host::Samples => return Ok(Found::exact(host.samples)),
-    };
-    value.map(Found::of_run).ok_or(Absent::Nothing)
-}
-
 fn full(rail: &RailSummary) -> String {
     format!("{}/{}", rail.source, rail.rail)
 }
@@ -142,7 +123,7 @@ fn too_little(of: &str, sampled: f64) -> Option<Absent> {
     })
 }
 
-fn total(run: &Run<'_>, power: Power) -> Result<Found, Absent> {
+fn total(run: &Run<'_>, power: Power) -> Reading {
     let energy = run.energy.ok_or_else(|| no_total(run))?;
     let value = match power {
         Power::Mean => Some(energy.mean_mw),
@@ -220,7 +201,7 @@ fn rail<'a>(run: &Run<'a>, name: &str) -> Result<&'a RailSummary, Absent> {
     }
 }
 
-fn of_power(rail: &RailSummary, power: Power) -> Result<Found, Absent> {
+fn of_power(rail: &RailSummary, power: Power) -> Reading {
     let value = match power {
         Power::Mean => Some(rail.mean_mw),
         Power::Median => rail.median_mw,
@@ -249,41 +230,24 @@ fn unseen(rail: &RailSummary, is_energy: bool) -> Option<Absent> {
     too_little(&rail.rail, rail.sampled).filter(|_| !counted)
 }
 
-fn of_rail(rail: &RailSummary, figure: OfRail) -> Result<Found, Absent> {
-    let of_run = |value: Option<f64>| value.map(Found::of_run).ok_or(Absent::Nothing);
-    let found = match figure {
-        OfRail::Energy => Ok(Found::between(rail.energy_mj, rail.ci95_mj)),
-        OfRail::AboveIdle => rail.above_idle_mj.map(Found::of_run).ok_or(Absent::Idle),
-        OfRail::Integrated => of_run(Some(rail.integrated_mj)),
-        OfRail::Counter => return of_run(rail.counter_mj),
-        OfRail::Refresh => return of_run(rail.refresh_ms),
-        OfRail::Coverage => return of_run(Some(rail.coverage)),
-        OfRail::Window => return of_run(rail.window_ms),
-        OfRail::Step => return of_run(rail.step_mw),
-        OfRail::Sampled => return of_run(Some(rail.sampled)),
-        OfRail::Readings => return Ok(Found::exact(rail.readings)),
-        OfRail::Unread => return Ok(Found::exact(rail.unread)),
+/// How a rail was measured has no doubt of its own.
+fn of_rail(rail: &RailSummary, figure: OfRail) -> Reading {
+    let found = figure.read(rail)?;
+    let doubt = match figure {
+        OfRail::Energy | OfRail::AboveIdle | OfRail::Integrated => unseen(rail, figure != OfRail::Integrated),
+        _ => None,
     };
-    let doubt = unseen(rail, figure != OfRail::Integrated);
-    found.map(|found| Found { doubt, ..found })
+    Ok(Found { doubt, ..found })
 }
 
 /// Energy of a tenant's frames, which is measured for the machine.
-pub(super) fn of_frames(run: &Run<'_>, name: &str, figure: PerFrame) -> Result<Found, Absent> {
+pub(super) fn of_frames(run: &Run<'_>, name: &str, figure: PerFrame) -> Reading {
     let energy = run.energy.ok_or_else(|| no_total(run))?;
     let per_frame = run.tenant(name).and_then(|tenant| tenant.energy_mj_per_frame);
     let per_frame = per_frame.ok_or_else(|| Absent::Tenant(name.to_owned()))?;
-    let found = match figure {
-        PerFrame::Total => Found::between(per_frame.total, per_frame.ci95),
-        PerFrame::AboveIdle => Found::between(
-            per_frame.above_idle.ok_or(Absent::Idle)?,
-            per_frame.above_idle_ci95,
-        ),
-        PerFrame::FramesPerJoule => {
-            let value = per_frame.frames_per_joule;
-            let value = value.ok_or_else(|| Absent::Tenant(name.to_owned()))?;
-            Found::between(value, per_frame.frames_per_joule_ci95())
-        }
+    let found = match figure.read(&per_frame) {
+        Err(Absent::Nothing) => return Err(Absent::Tenant(name.to_owned())),
+        found => found?,
     };
     Ok(Found {
         doubt: coverage(run, energy),
@@ -291,7 +255,7 @@ pub(super) fn of_frames(run: &Run<'_>, name: &str, figure: PerFrame) -> Result<F
     })
 }
 
-fn of_sensor(run: &Run<'_>, kind: Kind, name: &str, level: Level) -> Result<Found, Absent> {
+fn of_sensor(run: &Run<'_>, kind: Kind, name: &str, level: Level) -> Reading {
     let of_kind = || run.sensors.iter().filter(|sensor| sensor.quantity == kind.name());
     let exact = |sensor: &&SensorSummary| {
         sensor.signal.eq_ignore_ascii_case(name) || format!("{}/{}", sensor.source, sensor.signal) == name

@@ -1,18 +1,23 @@
-//! The figures of a run, each by its key, with what supports it. This is the one place that reads them out of a summary: expectations,
-//! gates, sweeps and the JSON form take them from here. What figures there are is a table of `jetlag_figure::key`.
+//! The figures of a run, each by its key, with what supports it: expectations, gates, sweeps, tables of tenants and the JSON form take them
+//! from here. What figures there are, and where the summary has them, are the tables `key/tenant.rs` and `key/machine.rs`.
 
-mod absent;
+mod figure;
+pub mod key;
 mod machine;
 mod rules;
-mod tenant;
+mod series;
 #[cfg(test)]
 mod tests;
 
-use jetlag_figure::{Figure, Key, Known, Support};
+use jetlag_figure::{Known, Support};
 
-pub(super) use absent::Absent;
+pub use figure::Figure;
+pub use key::{Key, KeyError};
+
+pub(crate) use key::found::Absent;
+pub(super) use key::found::{Found, Reading};
 pub(super) use rules::{Sample, SaysNothing, is_slowdown, needs, quantiles, sample, says_nothing};
-pub(super) use tenant::quantile as quantile_of;
+pub(super) use series::quantile as quantile_of;
 
 use super::summary::{EnergySummary, HostSummary, RailSummary, SensorSummary, Summary, TenantSummary};
 
@@ -38,37 +43,6 @@ impl<'a> From<&'a Summary> for Run<'a> {
     }
 }
 
-/// A figure that a run has.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found {
-    pub(super) value: f64,
-    pub(super) support: Support,
-    /// Why it does not show that a line holds, where it covers too little.
-    pub(super) doubt: Option<Absent>,
-}
-
-impl Found {
-    fn with(value: f64, support: Support) -> Found {
-        Found {
-            value,
-            support,
-            doubt: None,
-        }
-    }
-
-    fn exact(count: u64) -> Found {
-        Found::with(count as f64, Support::Exact)
-    }
-
-    fn of_run(value: f64) -> Found {
-        Found::with(value, Support::ThisRun)
-    }
-
-    fn between(value: f64, interval: Option<[f64; 2]>) -> Found {
-        Found::with(value, Support::of(interval))
-    }
-}
-
 /// Every figure of a run: those that it has, and those that it measured for and cannot support.
 pub fn figures(summary: &Summary) -> Vec<Figure> {
     let run = Run::from(summary);
@@ -86,10 +60,10 @@ impl<'a> Run<'a> {
     }
 
     /// A figure's value, or why there is none.
-    pub(super) fn read(&self, key: &Key) -> Result<Found, Absent> {
+    pub(super) fn read(&self, key: &Key) -> Reading {
         match (key, key.tenant()) {
             (Key::Frames(name, figure), _) => machine::of_frames(self, name, *figure),
-            (key, Some(name)) => tenant::read(key, self.tenant(name).ok_or(Absent::Nothing)?),
+            (key, Some(name)) => series::read(key, self.tenant(name).ok_or(Absent::Nothing)?),
             (key, None) => machine::read(self, key),
         }
     }

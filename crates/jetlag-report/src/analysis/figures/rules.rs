@@ -1,12 +1,13 @@
 //! What a promise of a tenant's figure needs, beyond the figure: which say nothing of their tenant, and which frames are behind them.
 
-use jetlag_figure::Key;
-use jetlag_figure::key::{Plain, Series, Statistic};
+use super::Key;
+use super::key::{Plain, Series, Statistic};
 
 use super::super::lack::Lack;
 use super::super::missed;
 use super::super::summary::TenantSummary;
-use super::tenant::{for_quartiles, lacking, quantile, series};
+use super::key::for_quartiles;
+use super::series::{quantile, series};
 use jetlag_stats::quantile::Quantile;
 
 /// Quantiles of one series whose intervals are known.
@@ -69,12 +70,9 @@ pub(in super::super) fn is_slowdown(key: &Key) -> bool {
 /// Which quantile it is, and those of the same series that have an interval; none if it is no quantile.
 pub(in super::super) fn quantiles(key: &Key, tenant: &TenantSummary) -> Option<(Quantile, Intervals)> {
     let own = quantile(key.statistic()?)?;
-    let of = series(key, tenant)?.ci95;
-    let all = [of.p50, of.p90, of.p95, of.p99, of.p99_9];
-    let known = Statistic::QUANTILES
-        .into_iter()
-        .zip(all)
-        .filter_map(|(one, ends)| Some((quantile(one)?, ends?)));
+    let of = series(key, tenant)?;
+    let all = Statistic::QUANTILES.into_iter().filter_map(quantile);
+    let known = all.filter_map(|one| Some((one, of.at(one)?.ci95?)));
     Some((own, known.collect()))
 }
 
@@ -86,18 +84,18 @@ pub(in super::super) fn sample(key: &Key, tenant: &TenantSummary) -> Option<Samp
         lacks,
     };
     let response = &tenant.response_ms;
-    let of_response = |quantile| sample(quantile, response.count, lacking(response, quantile));
-    Some(match key {
+    let of_response = |quantile| Some(sample(quantile, response.count, response.at(quantile)?.lack));
+    match key {
         Key::Plain(_, Plain::Jitter) => of_response(Quantile::P99),
         Key::Plain(_, Plain::InterquartileRange) => {
             let withheld = tenant.iqr_ms.is_none().then(|| for_quartiles(tenant));
-            sample(Quantile::P75, response.count, withheld)
+            Some(sample(Quantile::P75, response.count, withheld))
         }
         Key::Plain(_, Plain::WorstOverMedian) => of_response(Quantile::P50),
         key => {
             let quantile = quantile(key.statistic()?)?;
             let stats = series(key, tenant)?;
-            sample(quantile, stats.count, lacking(stats, quantile))
+            Some(sample(quantile, stats.count, stats.at(quantile)?.lack))
         }
-    })
+    }
 }

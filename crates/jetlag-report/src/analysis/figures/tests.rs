@@ -1,6 +1,6 @@
 //! What is found of a machine by its names, and that all that a summary has is found by its key.
 
-use jetlag_figure::key::{Better, Kind};
+use super::key::{Better, Kind};
 
 use super::*;
 use crate::record::Part;

@@ -55,15 +55,15 @@ pub(super) fn of(matrix: &[Way], names: &[&str], loads: &[Option<Load>]) -> Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::summary::Slowdown;
     use crate::analysis::summary::interference::Cell;
+    use crate::analysis::summary::{Estimate, Slowdown};
 
     fn cell(tenant: &str, with: &[&str], p50: f64) -> Cell {
         Cell {
             tenant: tenant.into(),
             with: with.iter().map(|&name| name.into()).collect(),
             slowdown: Some(Slowdown {
-                p50: Some(p50),
+                p50: Estimate::of_run(p50),
                 ..Slowdown::default()
             }),
             count: 10,
@@ -95,7 +95,7 @@ mod tests {
         let shown = |place: usize| -> Vec<(f64, Option<f64>)> {
             let points = found[place].points.iter();
             points
-                .map(|point| (point.level, point.slowdown.as_ref().and_then(|s| s.p50)))
+                .map(|point| (point.level, point.slowdown.as_ref().and_then(|s| s.p50.value)))
                 .collect()
         };
         let names: Vec<(&str, &str)> = found

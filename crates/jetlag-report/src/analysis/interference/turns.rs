@@ -10,7 +10,7 @@ use super::figure::{FEWEST, Figure, sharing};
 use crate::analysis::sample::Sample;
 use crate::analysis::stats::{quotient, six_decimals};
 use crate::analysis::summary::interference::Withheld;
-use crate::analysis::summary::{Slowdown, SlowdownIntervals};
+use crate::analysis::summary::{Estimate, Slowdown};
 
 const CONFIDENCE: f64 = 0.95;
 /// The first part of a turn, in which a tenant may still settle.
@@ -70,23 +70,20 @@ pub(super) fn slowdown(rounds: &[Round<'_>]) -> Option<Slowdown> {
     let by_round = sides.each_ref().map(|turns| kept(turns));
     let [p50, p90, p99] =
         [Quantile::P50, Quantile::P90, Quantile::P99].map(|quantile| ratio(&by_round, quantile));
-    let value =
-        |found: &Result<Figure, Withheld>| found.as_ref().ok().map(|ratio| six_decimals(ratio.value.exp()));
-    let interval = |found: &Result<Figure, Withheld>| {
-        let bounds = found.as_ref().ok()?.interval(CONFIDENCE)?;
-        Some(bounds.map(|log| six_decimals(log.exp())))
+    let exp = |log: f64| six_decimals(log.exp());
+    let estimate = |found: &Result<Figure, Withheld>| match found {
+        Ok(ratio) => Estimate {
+            ci95: ratio.interval(CONFIDENCE).map(|ends| ends.map(exp)),
+            ..Estimate::of_run(exp(ratio.value))
+        },
+        Err(_) => Estimate::default(),
     };
     let [together, alone] = &by_round;
     let medians = together.iter().zip(alone);
     Some(Slowdown {
-        p50: value(&p50),
-        p90: value(&p90),
-        p99: value(&p99),
-        ci95: SlowdownIntervals {
-            p50: interval(&p50),
-            p90: interval(&p90),
-            p99: interval(&p99),
-        },
+        p50: estimate(&p50),
+        p90: estimate(&p90),
+        p99: estimate(&p99),
         rounds: rounds.len() as u64,
         by_round: medians
             .map(|(together, alone)| median_ratio(together, alone))
@@ -335,11 +332,11 @@ mod tests {
                     let sides = drawn(world, rounds, frames, &mut random);
                     let found = slowdown(&rounds_of(&sides)).unwrap();
                     assert!(
-                        found.p50.is_some(),
+                        found.p50.value.is_some(),
                         "{name}, {rounds} rounds: {:?}",
                         found.withheld
                     );
-                    for (which, interval) in [found.ci95.p50, found.ci95.p90, found.ci95.p99]
+                    for (which, interval) in [found.p50.ci95, found.p90.ci95, found.p99.ci95]
                         .into_iter()
                         .enumerate()
                     {
@@ -390,7 +387,10 @@ mod tests {
         }
         let left_out = slowdown(&rounds_of(&sides)).unwrap();
         assert_eq!((left_out.left_out_share, left_out.alone_count), (0.25, 600));
-        assert!((left_out.p50.unwrap() - FACTOR).abs() < 0.05, "{left_out:?}");
+        assert!(
+            (left_out.p50.value.unwrap() - FACTOR).abs() < 0.05,
+            "{left_out:?}"
+        );
     }
 
     #[test]
@@ -402,11 +402,11 @@ mod tests {
         let code = |found: &Slowdown| found.withheld.as_ref().map(|withheld| withheld.code);
         let three = of(3, 100, &mut random);
         assert_eq!(
-            (three.p50, code(&three), three.of_frames.is_some()),
+            (three.p50.value, code(&three), three.of_frames.is_some()),
             (None, Some("too-few-rounds"), true)
         );
         let few = of(8, 20, &mut random);
-        assert!(few.p50.is_some() && few.p90.is_some() && few.p99.is_none());
+        assert!(few.p50.value.is_some() && few.p90.value.is_some() && few.p99.value.is_none());
         assert_eq!(code(&few), Some("too-few-frames"));
         let message = few.withheld.unwrap().message;
         assert!(
@@ -424,6 +424,6 @@ mod tests {
             ..INDEPENDENT
         };
         let bursts = slowdown(&rounds_of(&drawn(bursts, 8, 200, &mut random))).unwrap();
-        assert_eq!((bursts.p99, code(&bursts)), (None, Some("few-bursts")));
+        assert_eq!((bursts.p99.value, code(&bursts)), (None, Some("few-bursts")));
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn advice(absent: &Absent) -> Cow<'static, str> {
 
 #[cfg(test)]
 mod tests {
-    use jetlag_figure::key::Kind;
+    use crate::analysis::figures::key::Kind;
 
     use super::*;
 

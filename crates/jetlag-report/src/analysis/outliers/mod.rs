@@ -82,8 +82,8 @@ pub(super) fn explain(
                 watched,
             )| Tenant {
                 name: scenario.name.clone(),
-                p50: nanos(summary.response_ms.p50),
-                p90: nanos(summary.response_ms.p90),
+                p50: nanos(summary.response_ms.p50.value),
+                p90: nanos(summary.response_ms.p90.value),
                 work: middle_of(&watched.usual, |frame| {
                     let span = Span::at_work(frame);
                     (span.finished - span.started).0

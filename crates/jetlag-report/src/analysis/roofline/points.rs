@@ -122,6 +122,11 @@ struct Total {
 }
 
 impl Of<'_> {
+    /// Items of completed frames per second.
+    fn items_per_second(&self) -> Option<f64> {
+        Some(self.figures.throughput_fps? * self.manifest.batch? as f64)
+    }
+
     fn tenant(&self, ceilings: Option<&Ceilings>, why_none: Option<&str>) -> TenantRoofline {
         let total = self.total();
         let roofs = match (&total, ceilings) {
@@ -152,7 +157,7 @@ impl Of<'_> {
                 .map(|network| network.name.clone())
                 .collect(),
             batch: self.manifest.batch,
-            throughput_items: self.figures.throughput_items,
+            throughput_items: self.items_per_second(),
             precision: total.as_ref().ok().map(|total| total.precision.clone()),
             roofs: roofs.ok(),
             operators: by_operator(&layers),
@@ -229,7 +234,7 @@ impl Of<'_> {
     fn network(&self, total: &Total, roofs: &Roofs) -> Result<NetworkPoint, String> {
         let stage = self.figures.stages_ms.iter().find(|(name, _)| *name == "compute");
         let ms = stage
-            .and_then(|(_, stats)| stats.mean)
+            .and_then(|(_, stats)| stats.mean.value)
             .ok_or("no frame was completed, or its backend does not tell the time of compute")?;
         let placed = roofs
             .place(total.flops as f64, total.bytes as f64, ms / 1e3)
@@ -274,7 +279,7 @@ impl Of<'_> {
             // Waiting for the device is nobody's work.
             !["compute", "queue"].contains(name)
         });
-        let host: f64 = others.filter_map(|(_, stats)| stats.mean).sum();
+        let host: f64 = others.filter_map(|(_, stats)| stats.mean.value).sum();
         (host > ms).then_some(Bound::Host)
     }
 

@@ -43,7 +43,7 @@ pub use predictability::{
     ActiveCoRunner, Companion, EffectiveFrames, Interpolated, Predictability, Shift, SignalChange, SlowFrame,
     SlowPart, StagePredictability, Steady, Trimmed, Wander,
 };
-pub use stats::{Intervals, Lacks, Slowdown, SlowdownIntervals, Stats};
+pub use stats::{Estimate, Slowdown, Stats};
 pub use submission::{Shares, Submitting};
 pub use tenant::{
     CameraFrames, Cameras, FrameCounts, NodeResponse, NodeSummary, NodeTime, OperatorSummary, Synchronised,

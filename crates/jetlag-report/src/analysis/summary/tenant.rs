@@ -103,9 +103,6 @@ pub struct TenantSummary {
     /// Items of a frame, of a bare network with a batch; absent for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<u64>,
-    /// Items of completed frames per second of measured time: throughput times batch; absent likewise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub throughput_items: Option<f64>,
     /// How it failed; absent of a tenant that did not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<Failure>,

@@ -209,8 +209,8 @@ fn in_words(tenant: &TenantSummary, unit: TimeUnit) -> String {
     format!(
         "Response time of {} over time: median {}, p99 {}, max {}{deadline}.",
         tenant.name,
-        show(stats.p50),
-        show(stats.p99),
+        show(stats.p50.value),
+        show(stats.p99.value),
         show(stats.max)
     )
 }

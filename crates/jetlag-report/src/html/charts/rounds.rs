@@ -15,7 +15,7 @@ pub(in crate::html) fn chart(number: usize, name: &str, slowdown: &Slowdown) -> 
         .zip(&slowdown.by_round)
         .filter_map(|(round, ratio)| Some((f64::from(round), (*ratio)?)))
         .collect();
-    let bounds = slowdown.ci95.p50;
+    let bounds = slowdown.p50.ci95;
     let values = || {
         ratios
             .iter()
@@ -44,7 +44,7 @@ pub(in crate::html) fn chart(number: usize, name: &str, slowdown: &Slowdown) -> 
             for bound in bounds.into_iter().flatten() {
                 plane.path(across(bound), line(LETTERS, 2))?;
             }
-            if let Some(p50) = slowdown.p50 {
+            if let Some(p50) = slowdown.p50.value {
                 plane.path(across(p50), line(LETTERS, 6))?;
             }
             for &(round, ratio) in &ratios {

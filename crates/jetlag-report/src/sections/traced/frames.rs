@@ -41,10 +41,10 @@ pub(super) fn section(of: Traced<'_>) -> Option<Section> {
             table.row([
                 named(of.summary, &tenant.tenant),
                 Cell::new(what),
-                known(stats.and_then(|stats| stats.mean)),
-                known(stats.and_then(|stats| stats.p50)),
-                known(stats.and_then(|stats| stats.p95)),
-                known(stats.and_then(|stats| stats.p99)),
+                known(stats.and_then(|stats| stats.mean.value)),
+                known(stats.and_then(|stats| stats.p50.value)),
+                known(stats.and_then(|stats| stats.p95.value)),
+                known(stats.and_then(|stats| stats.p99.value)),
                 known(stats.and_then(|stats| stats.max)),
                 Cell::of(stats, |stats| stats.count.to_string()),
             ]);

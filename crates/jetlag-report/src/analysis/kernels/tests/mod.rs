@@ -114,7 +114,7 @@ fn kernels_layers_copies_and_frames_of_a_known_trace() {
         ]
     );
     let per_frame = camera.per_frame.as_ref().unwrap();
-    let p50 = |stats: &crate::analysis::summary::Stats| stats.p50.unwrap();
+    let p50 = |stats: &crate::analysis::summary::Stats| stats.p50.value.unwrap();
     // From 100 to 810, less 630 of work.
     assert_eq!(p50(&per_frame.turnaround_ms), 0.71);
     assert_eq!(p50(&per_frame.computation_ms), 0.63);
@@ -208,7 +208,7 @@ fn gaps_within_one_launch_of_a_graph_are_marked_and_those_between_launches_are_n
     let summary = made.summary();
     let per_frame = tenant(&summary, "camera").per_frame.clone().unwrap();
     assert_eq!(
-        (per_frame.graph_gaps_ms, per_frame.wait_ms.mean),
+        (per_frame.graph_gaps_ms, per_frame.wait_ms.mean.value),
         (0.02, Some(0.1))
     );
 }
@@ -229,7 +229,7 @@ fn idle_time_of_the_gpu_while_the_host_enqueues_is_launch_bound() {
     let summary = made.summary();
     let per_frame = tenant(&summary, "camera").per_frame.clone().unwrap();
     // 150–300 and 350–420 are idle in the time of enqueuing, less 20 and 40.
-    assert_eq!(per_frame.launch_bound_ms.unwrap().mean, Some(0.16));
+    assert_eq!(per_frame.launch_bound_ms.unwrap().mean.value, Some(0.16));
     assert_eq!(per_frame.launch_bound_share, Some(0.355_556));
 }
 

@@ -61,7 +61,7 @@ proptest! {
                 prop_assert!(near(of_layers, 1.0) && near(of_kernels + of_copies, 1.0));
             }
             if let Some(frames) = &tenant.per_frame {
-                let mean = |stats: &crate::analysis::summary::Stats| stats.mean.unwrap();
+                let mean = |stats: &crate::analysis::summary::Stats| stats.mean.value.unwrap();
                 prop_assert!(near(mean(&frames.computation_ms) + mean(&frames.wait_ms), mean(&frames.turnaround_ms)));
                 prop_assert!(frames.wait_ms.min.unwrap() >= 0.0);
                 let (computation, turnaround) = (frames.computation_ms.max, frames.turnaround_ms.max);

@@ -1,12 +1,12 @@
 //! Reads the names of figures as people write them, and says what was meant where there is none of that name.
 
+use jetlag_figure::Unit;
 use jetlag_record::Stage;
 use jetlag_record::nearest::nearest;
 
 use super::{
     Host, Key, Kind, Level, Line, OfRail, Part, PerFrame, Plain, Power, Series, Statistic, Whole, listed,
 };
-use crate::Unit;
 
 /// What names of figures of the machine begin with.
 pub const FAMILIES: [&str; 6] = ["power", "energy", "temperature", "clock", "load", "host"];

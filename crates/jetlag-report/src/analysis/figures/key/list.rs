@@ -1,11 +1,11 @@
 //! Lists of figures, for people: of what an expectation may name, and of the documents.
 
+use jetlag_figure::Unit;
 use jetlag_record::Stage;
 
 use super::{
     Better, Entry, Host, Key, Kind, Level, OfRail, Part, PerFrame, Plain, Power, Series, Statistic, Whole,
 };
-use crate::Unit;
 
 impl Key {
     /// Every figure that a tenant may have.
@@ -115,6 +115,7 @@ pub fn documented() -> String {
             unit,
             better,
             doc,
+            shown: _,
         } = kind.entry();
         row(&format!("{name}.SENSOR.LEVEL"), unit, better, doc);
     }

@@ -1,10 +1,8 @@
 //! Time per layer and per operator: of one run in full, or of two side by side.
 
-use std::io::{self, Write};
+use jetlag_figure::section::{Cell, Section as OfReport, Table, Tone};
 
-use jetlag_figure::section::{Cell, Section as OfReport, Table, Tone, terminal};
-
-use crate::Style;
+use super::Form;
 use crate::analysis::Summary;
 use crate::analysis::nodes::{LayerPair, layers_beside, operators_beside};
 use crate::analysis::summary::TenantSummary;
@@ -15,8 +13,8 @@ use crate::sections::{Extent, Section};
 /// Layers shown side by side: those that changed most.
 const SHOWN: usize = 30;
 
-/// Writes the layers of every tenant that was profiled.
-pub fn write(summaries: &[Summary], out: &mut dyn Write, style: &Style) -> io::Result<()> {
+/// The layers of every tenant that was profiled.
+pub fn text(summaries: &[Summary], form: Form<'_>) -> String {
     let mut sections: Vec<Section> = Vec::new();
     for first in summaries.first().map_or(&[][..], |summary| &summary.tenants) {
         let others: Vec<&TenantSummary> = summaries
@@ -33,18 +31,12 @@ pub fn write(summaries: &[Summary], out: &mut dyn Write, style: &Style) -> io::R
         }
         sections.extend(others.into_iter().map(|other| beside(first, other)));
     }
-    let none = "No time per layer was recorded. `backend: Cpu(profile: true)` records it, but makes each frame slower; so do \
-                TensorRt and OnnxRuntime.\n";
-    let shown = sections
-        .iter()
-        .map(|section| terminal::section(section, |_| String::new(), style));
-    let shown: Vec<String> = shown.collect();
-    let text = if shown.is_empty() {
-        none.to_owned()
-    } else {
-        shown.join("\n")
-    };
-    out.write_all(text.as_bytes())
+    if sections.is_empty() {
+        return "No time per layer was recorded. `backend: Cpu(profile: true)` records it, but makes each frame slower; so do \
+                TensorRt and OnnxRuntime.\n"
+            .to_owned();
+    }
+    form.all(&sections)
 }
 
 fn beside(first: &TenantSummary, second: &TenantSummary) -> Section {

@@ -1,8 +1,9 @@
 //! A figure: a value with its key, and what supports it. Its JSON form, of docs/json.md, is written and read here.
 
+use jetlag_figure::{Known, Support, Unit};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::{Key, Known, Support, Unit};
+use super::Key;
 
 /// A figure of one run.
 #[derive(Clone, Debug, PartialEq)]

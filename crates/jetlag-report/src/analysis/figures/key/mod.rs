@@ -1,20 +1,28 @@
-//! Keys: what a figure is called, by parts with meanings and not by a text. `table` has what there is; `parse` reads what people write.
+//! Keys: what a figure is called, by parts with meanings and not by a text. `tenant` and `machine` have what there is;
+//! `parse` reads what people write.
 
+mod absent;
+pub(crate) mod found;
 mod list;
+mod machine;
 mod parse;
-mod table;
+mod tenant;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::borrow::Cow;
 use std::fmt;
 
+use jetlag_figure::Unit;
 use jetlag_record::Stage;
 
-use crate::Unit;
 pub use list::{documented, listed};
+pub use machine::{Host, Kind, Level, OfRail, Power, Whole};
 pub use parse::{FAMILIES, KeyError};
-pub use table::{Better, Entry, Host, Kind, Level, OfRail, PerFrame, Plain, Power, Series, Statistic, Whole};
+pub(super) use tenant::for_quartiles;
+pub use tenant::{PerFrame, Plain, Series, Statistic};
+pub use words::{Better, Entry, Shown};
 
 /// What a figure is: of whom, and what. Its name is what it displays as: `camera.response.p99`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,14 +1,14 @@
 //! Why a run does not have a figure, as a fact and as a sentence. `limit` says what would give it.
 
-use jetlag_figure::key::Kind;
+use super::Kind;
 use jetlag_figure::{Known, number::percent};
 
-use super::super::lack::Lack;
-use super::super::summary::P95_VALUES;
+use crate::analysis::lack::Lack;
+use crate::analysis::summary::P95_VALUES;
 
 /// Why a run does not have a figure.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) enum Absent {
+pub(crate) enum Absent {
     /// Nothing measured it, or it does not apply.
     Nothing,
     /// There are too few frames.
@@ -51,7 +51,7 @@ const NAMED: usize = 12;
 
 impl Absent {
     /// What frames lack.
-    pub(in super::super) fn of_frames(lack: Option<Lack>) -> Absent {
+    pub(in crate::analysis) fn of_frames(lack: Option<Lack>) -> Absent {
         match lack {
             None => Absent::Nothing,
             Some(Lack::Frames(needs)) => Absent::Frames(needs),
@@ -65,7 +65,7 @@ impl Absent {
     }
 
     /// Why it is not there, to follow a colon.
-    pub(in super::super) fn message(&self) -> String {
+    pub(in crate::analysis) fn message(&self) -> String {
         match self {
             Absent::Nothing => "the run has no such figure".to_owned(),
             Absent::Frames(needs) => format!("it needs {needs} frames"),
@@ -109,7 +109,7 @@ impl Absent {
     }
 
     /// What a figure says of it.
-    pub(super) fn known(&self) -> Known {
+    pub(in crate::analysis::figures) fn known(&self) -> Known {
         match self {
             Absent::Nothing | Absent::Power => Known::NotMeasured,
             Absent::Frames(needs) => Known::Needs(*needs),

@@ -138,7 +138,7 @@ fn what_is_no_figure_is_answered_with_the_nearest() {
 
 #[test]
 fn the_documents_have_every_figure_as_the_table_has_it() {
-    let docs = include_str!("../../../../docs/json.md");
+    let docs = include_str!("../../../../../../docs/json.md");
     assert!(
         docs.contains(&documented()),
         "docs/json.md should have:\n{}",
