@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Predictions of `--what-if` beside the change really made: three PyTorch programs, each without a part that it has.
 
-    scripts/gpu/changed_programs.py [--jetlag ./jetlag] [--folder changed] [--runs 3] [--programs convolutions resnet encoder] [--judge]
+    scripts/gpu/changed_programs.py [--jetlag ./jetlag] [--folder changed] [--runs 3] [--programs convolutions resnet encoder]
+                                    [--record | --judge]
 
 What a change really does the program says itself, untraced: it runs as it is and without a part in short turns, and the change is the
 ratio of the medians of neighbouring turns. Predicted are the change by one trace alone, by one trace and untraced frames
 (`jetlag trace --no-gpu`), and by all traces and untraced frames. A prediction holds if the 95 % interval of its change has the real
-one. A minute or so a program.
+one. A minute or so a program. With `--record` only the GPU's part is done, and `--judge` does the rest later, on any machine.
 """
 
 import argparse
@@ -120,7 +121,9 @@ def main():
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--iterations", type=int, default=800)
     parser.add_argument("--programs", nargs="+", default=["convolutions", "resnet", "encoder"])
-    parser.add_argument("--judge", action="store_true", help="take what is in the folder, and run nothing")
+    parts = parser.add_mutually_exclusive_group()
+    parts.add_argument("--record", action="store_true", help="run all, and leave the predictions to --judge")
+    parts.add_argument("--judge", action="store_true", help="take what is in the folder, and run nothing")
     parser.add_argument("--run", metavar="PROGRAM", help="be this program, traced")
     parser.add_argument("--in-turns", metavar="PROGRAM", help="be this program, in turns")
     asked = parser.parse_args()
@@ -145,7 +148,9 @@ def main():
     def predicted(part, *runs):
         tenant = f"changed_programs.py: {PARTS[part]}"
         said = subprocess.run([asked.jetlag, "report", *runs, "--what-if", tenant, "--format", "json"], check=True, stdout=subprocess.PIPE)
-        [of_it] = json.loads(said.stdout)["what_if"]["tenants"]
+        said = json.loads(said.stdout)
+        # Of several runs a list: the change is the same in each.
+        [of_it] = (said[0] if isinstance(said, list) else said)["what_if"]["tenants"]
         return of_it["response"]
 
     rows, held = [], 0
@@ -154,6 +159,8 @@ def main():
         for run in range(asked.runs):
             traces.append(trace(name, f"{name}-traced-{run}"))
             bases.append(trace(name, f"{name}-untraced-{run}", "--no-gpu"))
+        if asked.record:
+            continue
         ways = [(f"trace {n + 1} alone", [run]) for n, run in enumerate(traces)]
         ways += [(f"trace {n + 1}, untraced", [run, "--untraced", base]) for n, (run, base) in enumerate(zip(traces, bases))]
         ways += [("all traces, untraced", [*traces, "--untraced", bases[0]])]
@@ -166,6 +173,8 @@ def main():
                 held += holds
                 shown = "none" if interval is None else "{:+.1f} to {:+.1f}".format(*(100 * end for end in interval))
                 rows.append(f"| {name} | {part} | {100 * real:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}) | {way} | {100 * said['change']:+.1f} ({shown}) | {'yes' if holds else 'no'} |")
+    if asked.record:
+        return
     print("| program | without | really, % | predicted by | predicted, % | held |\n|---|---|---|---|---|---|")
     print("\n".join(rows))
     print(f"\nheld: {held} of {len(rows)}")
