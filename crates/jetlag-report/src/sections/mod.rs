@@ -6,6 +6,7 @@ pub(crate) mod answer;
 mod cameras;
 mod duty;
 mod expectations;
+pub(crate) mod explained;
 mod input_effect;
 mod interference;
 pub(crate) mod layers;
@@ -88,7 +89,12 @@ pub(crate) fn all(summary: &Summary) -> Vec<Section> {
         layers::section(summary),
     ];
     let of_machine = sensors::sections(summary);
-    made.into_iter().flatten().chain(of_machine).collect()
+    let explained = explained::section(summary);
+    made.into_iter()
+        .flatten()
+        .chain(of_machine)
+        .chain(explained)
+        .collect()
 }
 
 /// The cell that names a tenant by its place.
