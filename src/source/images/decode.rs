@@ -2,8 +2,8 @@
 //!
 //! What a file leaves open is decided as OpenCV's imread decides it, with which detectors were trained and judged: a level
 //! more or less here is enough to let another cell's box win. A JPEG's rounding is libjpeg-turbo's, by a port whose pixels
-//! are the same to the bit, also behind a bad Huffman code (`bad_codes`); CMYK becomes RGB by OpenCV's formula, 16 bits lose their lower 8, and EXIF's orientation is
-//! applied (`orientation`). tests/images/make.py asks OpenCV.
+//! are the same to the bit, also behind a bad Huffman code (`bad_codes`); CMYK becomes RGB by OpenCV's formula, 16 bits lose
+//! their lower 8, and EXIF's orientation is applied (`orientation`). tests/images/make.py asks OpenCV.
 //!
 //! JPEG and PNG of 8-bit RGB are written straight into the frame's own buffer; CMYK and other kinds of PNG pass
 //! through a buffer of their own.
