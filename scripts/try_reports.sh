@@ -39,12 +39,13 @@ right() {
   got=$(tr '\n' ' ' <<<"$3" | tr -s ' ')
   got=${got% }
   tried=$((tried + 1))
+  # Of what is right, what matched is shown.
   case $expected in
   '! '*) [[ $got =~ ${expected#! } ]] || is=yes ;;
-  *) [[ $got =~ $expected ]] && is=yes ;;
+  *) [[ $got =~ $expected ]] && is=yes got=${BASH_REMATCH[0]} ;;
   esac
   if [ $is = yes ]; then
-    printf 'right    %-36s %s\n' "$name" "$expected"
+    printf 'right    %-36s expected %s\n         got %s\n' "$name" "$expected" "${got:0:160}"
   else
     differ=$((differ + 1))
     printf 'DIFFERS  %-36s expected %s\n         got %s\n' "$name" "$expected" "${got:0:1500}"
@@ -123,6 +124,18 @@ if wanted 23 || wanted 24 || wanted 25; then
   wanted 24 && right "24 advice" "! set the source's .format" "$(run d9.ron)"
   wanted 25 && right "25 no bytes" '0 bytes' "$(run d8.ron --set duration=10min)"
 fi
+enter 27 && {
+  # What finds boxes of the classes p0 to p79 in six grey images of the dataset's names.
+  "$JETLAG" init ../12-*/tr_meta.onnx -o o >/dev/null 2>&1
+  sed -i 's/"c\([0-9]*\)"/"p\1"/g' o/tr_meta.ron
+  mkdir images
+  grey=iVBORw0KGgoAAAANSUhEUgAAAEAAAAAwCAAAAACEICPDAAAAJ0lEQVR42u3MMREAAAgEoNfiVjeEmwcBqMlNRyAQCAQCgUAgEDwNFmD5AN+5d/YAAAAAAElFTkSuQmCC
+  for number in 0 1 2 3 4 5; do base64 -d <<<$grey >images/00000000000$number.png; done
+  run o/tr_meta-scenario.ron --set 'tenants.0.source=Images("../images")' --set duration=500ms >/dev/null
+  for file in iscrowd_bool bom string_ids; do
+    right "27 $file" 'COCO, still.*p7\.ar100.*exit code 0$' "$(said "$JETLAG" eval "$work/run.mcap" --data $file.json)"
+  done
+}
 enter 28 && {
   got=$(JETLAG_ROOT=$PWD/orin-nano-without-labels said "$JETLAG" doctor)
   right "28 rails without labels" 'channel|unnamed' "$got"
@@ -139,6 +152,8 @@ enter 30 && {
 enter 32 && {
   got=$(said "$JETLAG" data convert neg -o "$work/n.mcap")
   right "32 no stump" 'exit code 1 none' "$got $([ -e "$work/n.mcap" ] && echo stump || echo none)"
+  head -c 46 ../20-*/*/split_2.mcap >stump.mcap
+  right "32 a stump is no run" 'no run and no bag.*cut off.*exit code 2$' "$(said "$JETLAG" inspect stump.mcap)"
 }
 
 echo "$tried tried, $differ differ"

@@ -51,6 +51,7 @@ fn what_a_dataset_does_not_say_is_told() {
     tried("23");
     tried("24");
     tried("25");
+    tried("27");
 }
 
 #[test]

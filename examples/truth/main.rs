@@ -20,6 +20,7 @@ mod equals;
 mod inputs;
 mod overload;
 mod precision;
+mod predict;
 mod quantiles;
 mod recorded;
 mod slowdown;
@@ -44,7 +45,7 @@ struct Arguments {
     #[arg(long, default_value_t = 300)]
     seeds: u64,
     /// Only parts whose name contains this word: quantiles, precision, compare, slowdown, beside, steady, stamps, overload, causes,
-    /// energy, inputs.
+    /// energy, inputs, predict.
     #[arg(long)]
     only: Option<String>,
     /// Every kind of run, and not the worst of each promise alone.
@@ -88,6 +89,7 @@ fn main() -> ExitCode {
         causes::cells(),
         energy::cells(),
         inputs::cells(),
+        predict::cells(),
     ]
     .into_iter()
     .flatten()

@@ -71,11 +71,6 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
     check_options(args, &kind)?;
     match kind.as_str() {
         _ if args.file.is_dir() => bag::inspect(&args.file, args.format),
-        "mcap" if is_stump(&args.file) => Err(WrongUse(format!(
-            "{}: it is an MCAP file that ends before anything was written into it: the program that wrote it has failed; write it again",
-            args.file.display()
-        ))
-        .into()),
         "mcap" if is_run(&args.file) => report::inspect(&args.file, args.format),
         "mcap" | "db3" | "zstd" => bag::inspect(&args.file, args.format),
         "onnx" => inspect_network(args),
@@ -87,19 +82,6 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
         ))
         .into()),
     }
-}
-
-/// Whether an MCAP file ends before its first record but the header: nobody can tell what it was to be.
-fn is_stump(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let read = files::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
-    // The header is one byte for its kind, eight for its length, and its body.
-    let record = head.get(MAGIC.len()..).unwrap_or_default();
-    let ends = record
-        .get(1..9)
-        .and_then(|length| length.first_chunk())
-        .map(|length| u64::from_le_bytes(*length).saturating_add((MAGIC.len() + 9) as u64));
-    read.is_ok() && head.starts_with(MAGIC) && ends.is_none_or(|ends| ends >= head.len() as u64)
 }
 
 /// Whether an MCAP file is a run of jetlag's and not a bag: a run's manifest is its first record. What is no MCAP file, or ends

@@ -3,6 +3,7 @@
 //! Pixels are those that OpenCV's imread gives: EXIF's orientation is applied, transparency is dropped, grey becomes three
 //! equal channels, CMYK becomes RGB, of 16 bits the upper 8 stay. How a file is decoded is in `decode`.
 
+mod bad_codes;
 #[cfg(test)]
 pub(crate) mod checksum;
 mod decode;

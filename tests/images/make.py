@@ -87,6 +87,27 @@ three = oriented(3).tobytes()
 write("exif_twice.jpg", six[:2] + b"\xff\xe1" + struct.pack(">H", len(three) + 2) + three + six[2:])
 
 
+def with_bad_code(content, share=0.5):
+    """A JPEG with sixteen ones within its scans, which are no Huffman code: libjpeg warns and goes on."""
+    begin = content.index(b"\xff\xda")
+    middle = begin + int((len(content) - begin) * share)
+    return content[:middle] + b"\xff\x00\xff\x00\xff\x00" + content[middle + 6 :]
+
+
+write("bad_code.jpg", with_bad_code(jpeg(picture, subsampling=2)))
+write("bad_code_444.jpg", with_bad_code(jpeg(picture, subsampling=0)))
+# In a scan of means, and in five of other places and bits.
+for percent in (4, 25, 35, 52, 67, 90):
+    progressive = jpeg(picture, subsampling=1, progressive=True)
+    write(f"bad_code_progressive_{percent}.jpg", with_bad_code(progressive, percent / 100))
+write("bad_code_grey.jpg", with_bad_code(jpeg(picture.convert("L"))))
+write("bad_code_cmyk.jpg", with_bad_code(cmyk))
+write("bad_code_restarts.jpg", with_bad_code(jpeg(picture, subsampling=2, restart_marker_rows=1)))
+write("bad_code_exif.jpg", with_bad_code(jpeg(small, exif=oriented(6).tobytes())))
+whole = jpeg(picture, subsampling=2)
+write("more_bytes.jpg", whole[:-2] + b"\x00\x12\x34" + whole[-2:])
+
+
 def png(name, image, **options):
     write(f"{name}.png", encoded(image, "PNG", **options))
 

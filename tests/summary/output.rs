@@ -8,7 +8,7 @@ use jetlag::record::{
 };
 use jetlag::report::details::{Form, layers};
 use jetlag::report::html::{self, Reported};
-use jetlag::report::{Style, json, manifest, text};
+use jetlag::report::{Style, json, manifest, markdown, text};
 use jetlag::scenario::{Arrival, BackendChoice, Provider};
 use jetlag::units::Nanos;
 
@@ -217,6 +217,29 @@ fn the_report_reads_as_agreed_at_100_and_80_columns() {
                 &rendered(&summary, &plain(width)),
             );
         }
+    }
+}
+
+#[test]
+fn what_a_busy_host_explains_is_one_line_on_a_terminal_and_whole_where_there_is_room() {
+    let summary = troubled();
+    let mut document = Vec::new();
+    markdown::write(&summary, &mut document).expect("writing to memory");
+    let document = String::from_utf8(document).expect("text");
+    let screen = rendered(&summary, &plain(100));
+    let explained = &summary.run.explained;
+    assert!(explained.len() > 1, "{explained:?}");
+    for of in explained {
+        let words = of
+            .finding
+            .message
+            .split(' ')
+            .take(4)
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(screen.contains(&of.finding.code), "{screen}");
+        assert!(!screen.contains(&words), "{words}: {screen}");
+        assert!(document.contains(&words), "{words}: {document}");
     }
 }
 

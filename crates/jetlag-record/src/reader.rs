@@ -56,9 +56,10 @@ pub enum ReadError {
         /// The file that was to be read.
         path: PathBuf,
     },
-    /// The file ends within its manifest.
+    /// The file ends before or within its manifest.
     #[error(
-        "{} ends after {} within its manifest: nothing of the run was recorded; run it again",
+        "{} ends after {}, within its beginning: no run and no bag can be read from it. It was cut off, or the program that wrote it \
+         failed: copy it again if the original is longer, or record it again",
         path.display(),
         Bytes(*bytes)
     )]

@@ -2,17 +2,19 @@
 //!
 //! What a file leaves open is decided as OpenCV's imread decides it, with which detectors were trained and judged: a level
 //! more or less here is enough to let another cell's box win. A JPEG's rounding is libjpeg-turbo's, by a port whose pixels
-//! are the same to the bit; CMYK becomes RGB by OpenCV's formula, 16 bits lose their lower 8, and EXIF's orientation is
-//! applied (`orientation`). tests/images/make.py asks OpenCV.
+//! are the same to the bit, also behind a bad Huffman code (`bad_codes`); CMYK becomes RGB by OpenCV's formula, 16 bits lose
+//! their lower 8, and EXIF's orientation is applied (`orientation`). tests/images/make.py asks OpenCV.
 //!
 //! JPEG and PNG of 8-bit RGB are written straight into the frame's own buffer; CMYK and other kinds of PNG pass
 //! through a buffer of their own.
 
 use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
 
 use libjpeg_turbo_rs::{ColorSpace, Decoder, JpegError, PixelFormat};
 
+use super::bad_codes::without_bad_codes;
 use super::orientation::{orientation, turn};
 use crate::scenario::MAX_MEGAPIXELS;
 use crate::source::Image;
@@ -138,7 +140,7 @@ fn decode_jpeg(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([us
     if !bytes.windows(2).rev().any(|pair| pair == JPEG_END) {
         return Err(cut_short(bytes));
     }
-    let mut decoder = Decoder::new(bytes).map_err(damaged)?;
+    let decoder = Decoder::new(bytes).map_err(damaged)?;
     let size = [decoder.header().width(), decoder.header().height()];
     let [width, height] = size.map(|side| side as u64);
     sane([width, height], most_pixels)?;
@@ -154,20 +156,46 @@ fn decode_jpeg(bytes: &[u8], rgb: &mut Vec<u8>, most_pixels: u64) -> Result<([us
         return Err(ImageError::Bits { bits });
     }
     let orientation = decoder.exif_data().map_or(1, orientation);
+    // A folder that is played again and again would say it with every frame.
+    static TOLD: Once = Once::new();
+    let outcome = match pixels(decoder, size, rgb) {
+        Err(JpegError::CorruptData(problem)) => match without_bad_codes(bytes) {
+            Some(mended) => {
+                TOLD.call_once(|| {
+                    log::warn!(
+                        "a JPEG of {width} × {height} pixels is damaged ({problem}); it and others of the kind are read as OpenCV \
+                         reads them"
+                    );
+                });
+                let mut decoder = Decoder::new(&mended).map_err(damaged)?;
+                // Behind a bad code bits may be missing, for which libjpeg takes grey.
+                decoder.set_lenient(true);
+                pixels(decoder, size, rgb)
+            }
+            None => Err(JpegError::CorruptData(problem)),
+        },
+        outcome => outcome,
+    };
+    outcome.map_err(damaged)?;
+    Ok((size, orientation))
+}
+
+/// The pixels of a JPEG of a known size.
+fn pixels(mut decoder: Decoder<'_>, size: [usize; 2], rgb: &mut Vec<u8>) -> Result<(), JpegError> {
     rgb.resize(size[0] * size[1] * 3, 0);
     match decoder.jpeg_color_space() {
         ColorSpace::Cmyk | ColorSpace::Ycck => {
             let mut inks = vec![0; size[0] * size[1] * 4];
             decoder.set_output_format(PixelFormat::Cmyk);
-            decoder.decode_image_into(&mut inks).map_err(damaged)?;
+            decoder.decode_image_into(&mut inks)?;
             rgb_of_inks(&inks, rgb);
         }
         _ => {
             decoder.set_output_format(PixelFormat::Rgb);
-            decoder.decode_image_into(rgb).map_err(damaged)?;
+            decoder.decode_image_into(rgb)?;
         }
     }
-    Ok((size, orientation))
+    Ok(())
 }
 
 /// CMYK to RGB as OpenCV does it: inks as Adobe stores them, 255 for none, whoever wrote the file; cut, not rounded.

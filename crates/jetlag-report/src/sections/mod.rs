@@ -9,6 +9,7 @@ pub(crate) mod counters;
 pub(crate) mod critical;
 mod duty;
 mod expectations;
+pub(crate) mod explained;
 mod input_effect;
 mod interference;
 pub(crate) mod layers;
@@ -93,7 +94,12 @@ pub(crate) fn all(summary: &Summary) -> Vec<Section> {
         layers::section(summary),
     ];
     let of_machine = sensors::sections(summary);
-    made.into_iter().flatten().chain(of_machine).collect()
+    let explained = explained::section(summary);
+    made.into_iter()
+        .flatten()
+        .chain(of_machine)
+        .chain(explained)
+        .collect()
 }
 
 /// The cell that names a tenant by its place.

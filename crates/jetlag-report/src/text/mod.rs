@@ -16,7 +16,7 @@ use crate::analysis::summary::{Sampling, TenantSummary, Verdict};
 use crate::analysis::{HOST_BUSY, Recorded, Summary};
 use crate::number::{or_unknown, short};
 use crate::record::Finding;
-use crate::sections::{self, Drawing, answer};
+use crate::sections::{self, Drawing, answer, explained};
 use crate::shell;
 use crate::table::{Align, Grid, Ink, Text};
 use crate::units::Bytes;
@@ -33,6 +33,8 @@ pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Resul
     shown.extend(
         sections
             .iter()
+            // Their codes stand with the finding that explains them: one thing to do, and not six.
+            .filter(|section| section.id != explained::ID)
             .map(|section| terminal::section(section, draw, style)),
     );
     shown.extend([all_findings(summary, style), footer(summary, style)]);
