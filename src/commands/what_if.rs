@@ -112,7 +112,10 @@ impl Beside {
         };
         Ok(Beside {
             file: path.display().to_string(),
-            tenants: names.into_iter().zip(untraced).collect(),
+            tenants: names
+                .into_iter()
+                .zip(untraced.into_iter().map(Untraced::of_another_run))
+                .collect(),
         })
     }
 

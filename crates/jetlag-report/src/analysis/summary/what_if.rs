@@ -46,6 +46,9 @@ pub struct Predicted {
     /// 95 % interval of `change`: for which frames there were, and for what tracing cost, or how traces differ. What is assumed is
     /// not in it.
     pub change_ci95: Option<[f64; 2]>,
+    /// The part of that interval which several traces would have in common, if there is one: how far they differ does not show it.
+    #[serde(skip)]
+    pub(crate) common_ci95: Option<[f64; 2]>,
     /// p50 of the frames that were not traced, where it is known.
     pub untraced_ms: Option<f64>,
     /// That with the change.

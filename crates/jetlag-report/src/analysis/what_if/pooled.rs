@@ -61,9 +61,8 @@ fn together(figures: &mut [&mut Predicted]) -> usize {
     let off = |figure: &Predicted| Some((figure.change? - mean).powi(2));
     let variance = mean_of(&off).unwrap_or(0.0) * count / (count - 1.0);
     let half = t_quantile(0.975, count - 1.0) * (variance / count).sqrt();
-    // What tracing costs is in each interval already, where untraced frames told it.
-    let own =
-        |end: usize| mean_of(&|figure| figure.untraced_ms.and(figure.change_ci95).map(|ends| ends[end]));
+    // What all of them have in common does not show in how far they differ.
+    let own = |end: usize| mean_of(&|figure| figure.common_ci95.map(|ends| ends[end]));
     let low = (mean - half).min(own(0).unwrap_or(mean));
     let high = (mean + half).max(own(1).unwrap_or(mean));
     let scaled = |ms: Option<f64>| ms.map(|ms| six_decimals(ms * (1.0 + mean)));

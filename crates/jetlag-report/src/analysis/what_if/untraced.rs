@@ -64,6 +64,7 @@ pub struct Untraced {
     frames: Vec<Parts>,
     seen: u64,
     every: u64,
+    is_of_another_run: bool,
 }
 
 impl Default for Untraced {
@@ -72,6 +73,7 @@ impl Default for Untraced {
             frames: Vec::new(),
             seen: 0,
             every: 1,
+            is_of_another_run: false,
         }
     }
 }
@@ -93,6 +95,19 @@ impl Untraced {
             }
         }
         self.seen += 1;
+    }
+
+    /// Frames of another run than the trace: of a program that was started again.
+    #[must_use]
+    pub fn of_another_run(self) -> Untraced {
+        Untraced {
+            is_of_another_run: true,
+            ..self
+        }
+    }
+
+    pub(super) fn is_of_another_run(&self) -> bool {
+        self.is_of_another_run
     }
 
     pub(super) fn frames(&self) -> &[Parts] {
