@@ -181,6 +181,9 @@ impl RunLimit {
             RunLimit::UnreadableExpectation(_) => "Correct the line in `expect`.",
             RunLimit::UndecidedExpectation { lacking, .. } => match lacking {
                 Lacking::Baseline => "Measure each tenant alone, too: `baseline: (alone: true)`.",
+                Lacking::Misses { needs, has } if *has > 0 => {
+                    return format!("Run {} times as long.", needs.div_ceil(*has)).into();
+                }
                 Lacking::Misses { .. } => "Run for longer.",
                 Lacking::Slowdown(_) => "The slowdown's own place says what it takes.",
                 Lacking::Frames => {
