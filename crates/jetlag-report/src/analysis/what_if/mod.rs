@@ -112,7 +112,7 @@ pub fn what_if(
         )
     };
     let is_of_host = changes.iter().any(of_host);
-    let mut is_of_runs = false;
+    let (mut is_of_runs, mut has_another_run) = (false, false);
     let (mut tenants, mut costs) = (Vec::new(), Vec::new());
     for (member, number) in members.iter().zip(0u16..) {
         let ran = |after: &[Option<Ran>]| -> Vec<[Ran; 3]> {
@@ -165,6 +165,7 @@ pub fn what_if(
             if found.is_none() || known.is_some_and(Untraced::is_of_another_run) {
                 is_of_runs = true;
                 if found.is_some() {
+                    has_another_run = true;
                     figure.reach(-RUNS_DIFFER, RUNS_DIFFER);
                 }
                 if is_of_host {
@@ -198,6 +199,13 @@ pub fn what_if(
                 }
             ),
         ),
+    }
+    if has_another_run {
+        assumptions.push(format!(
+            "The untraced frames are of another run. Runs of one program differ by more than their frames tell, so the interval is at least ± \
+             {:.0} % of the change.",
+            RUNS_DIFFER * 100.0
+        ));
     }
     if is_of_runs && is_of_host {
         assumptions.push(format!(
