@@ -7,6 +7,8 @@ use jetlag::analysis::figures::key::{OfRail, Part, PerFrame, Plain, Power, Serie
 use jetlag::analysis::figures::{Figure, Key};
 use jetlag::analysis::summary::{Estimate, MemorySummary, Slowdown, Summary, Synchronised};
 use jetlag::record::Sampled;
+use jetlag::report::html::{self, Reported};
+use jetlag::report::{Style, github, json, junit, markdown, text};
 use jetlag_figure::{Known, Support};
 
 use crate::summary::{made_up, output, submission};
@@ -128,4 +130,38 @@ fn what_a_figure_stands_on_is_said() {
         energy.support.interval(),
         summary.tenants[0].energy_mj_per_frame.and_then(|one| one.ci95)
     );
+}
+
+/// A figure that the table of tenants' frames shows is in every format by its line of the table alone.
+#[test]
+fn items_of_a_batch_are_in_every_format() {
+    let summary = whole();
+    let tenant = &summary.tenants[0];
+    let key = Key::Plain(tenant.name.clone(), Plain::ThroughputItems);
+    let all = figures(&summary);
+    let figure = all.iter().find(|figure| figure.key == key).unwrap();
+    let items = tenant.throughput_fps.unwrap() * tenant.batch.unwrap() as f64;
+    assert_eq!(figure.value(), Some(items));
+    let (manifest, _) = made_up::demo(70);
+    let written = |write: &dyn Fn(&mut Vec<u8>)| {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).unwrap()
+    };
+    let page = Reported {
+        manifest: manifest.clone(),
+        summary: summary.clone(),
+        roofline: None,
+    };
+    for text in [
+        written(&|out| text::write(&summary, out, &Style::default()).unwrap()),
+        written(&|out| markdown::write(&summary, out).unwrap()),
+        written(&|out| html::write(std::slice::from_ref(&page), None, out).unwrap()),
+        written(&|out| github::write(&summary, out).unwrap()),
+        written(&|out| junit::write(&[(&manifest, &summary)], out).unwrap()),
+    ] {
+        assert!(text.contains("items/s"), "{text}");
+    }
+    let json = written(&|out| json::write(&summary, out).unwrap());
+    assert!(json.contains(&format!("\"{key}\"")));
 }

@@ -87,6 +87,8 @@ figures! {
         SlowdownAlone "slowdown.alone_count" Count Neither "frames measured alone"
             |of| count(of.slowdown.as_ref().map(|ratio| ratio.alone_count)),
         Batch "batch" Count Neither "items of a frame of a bare network" |of| count(of.batch),
+        ThroughputItems "throughput_items" Factor More "items of completed frames per second" in Frames "items/s"
+            |of| of_run(of.throughput_fps.zip(of.batch).map(|(rate, items)| rate * items as f64)),
         SampledRepeated "sampled.repeated" Count Less "releases for which no new frame had come"
             |of| count(of.sampled.as_ref().map(|sampled| sampled.repeated)),
         SampledSkipped "sampled.skipped" Count Less "frames never taken, since a newer one was there"
