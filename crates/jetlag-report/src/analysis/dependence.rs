@@ -93,8 +93,6 @@ impl Dependence {
     /// Independent frames beyond the quantile that would tell as much as all that are beyond it: below so many nothing is known, up
     /// to p95 and beyond it.
     const LEAST: (f64, f64) = (0.5, 1.0);
-    /// Of a queue, whose slow frames come in bursts.
-    const LEAST_OF_QUEUE: (f64, f64) = (1.0, 2.0);
     /// Below so many, the τ of the quantile itself is too imprecise, and that of those closer to the middle counts too.
     const FEW: f64 = 3.0;
     /// Correlation times below which a run says nothing of others.
@@ -277,11 +275,10 @@ impl Dependence {
             }
         }
         let beyond = self.beyond(quantile, n);
-        let (usual, far) = match self.waiting.dependent {
-            true => Self::LEAST_OF_QUEUE,
-            false => Self::LEAST,
-        };
-        let least = if quantile <= Quantile::P95 { usual } else { far };
+        let (usual, far) = Self::LEAST;
+        // Slow frames of a queue come in bursts.
+        let is_usual = quantile <= Quantile::P95 && !self.waiting.dependent;
+        let least = if is_usual { usual } else { far };
         let ranks = match beyond < least {
             true => Err(Lack::Frames(about(n as f64 * least / beyond))),
             false => quantile
