@@ -63,6 +63,7 @@ mod monitor;
 mod network_facts;
 #[cfg(all(feature = "cpu", feature = "onnxruntime"))]
 mod onnxruntime;
+mod operators;
 mod permissions;
 mod pipeline;
 #[cfg(all(feature = "cpu", feature = "gpu"))]

@@ -13,10 +13,10 @@
 //!   written as what it means: the axes made one, the Softmax of that, and the shape of before.
 //! - Inputs and outputs that are listed and left empty at the end are left off: rten counts them.
 //! - Relu and Clip of what is not a number are not a number; rten gives their bounds, so that a network that overflowed would look
-//!   healthy. They are written as Elu with `alpha` 0, and as Max and Min. Softplus of 89 and more is infinite in rten: beyond 20 it
+//!   healthy. They are written as Elu with `alpha` 0, and as Max and Min; Relu of whole numbers, of which rten has none, as Max. Softplus of 89 and more is infinite in rten: beyond 20 it
 //!   is its input.
-//! - ArgMax and ArgMin of several equal values are the first; rten gives the last, so the axis is turned round. Sign of 0 is 0; in
-//!   rten it is 1.
+//! - ArgMax and ArgMin of several equal values are the first; rten gives the last, so the axis is turned round, unless what is not a
+//!   number is among them, of which it gives the first. Sign of 0 is 0; in rten it is 1.
 //! - A reduction over no axes that is told to do nothing then (`noop_with_empty_axes`) is what it does to each element; one that is not
 //!   told so reduces all axes. rten takes an empty list of axes otherwise.
 //! - `QuantizeLinear` without a zero point has 0 as uint8; rten refuses it in the middle of a run.
@@ -205,6 +205,13 @@ fn as_executed(node: &NodeProto, known: &Known) -> Option<Vec<NodeProto>> {
         ..made("Constant", &[], name)
     };
     match operator(node) {
+        "Relu" if known.is_whole(input) => {
+            let zero = NodeProto {
+                attribute: vec![int("value_int", 0)],
+                ..made("Constant", &[], &part("zero"))
+            };
+            Some(vec![zero, renamed("Max", &[input, &part("zero")])])
+        }
         "Relu" => {
             let mut elu = renamed("Elu", &[input]);
             elu.attribute.push(AttributeProto {
@@ -253,7 +260,7 @@ fn as_executed(node: &NodeProto, known: &Known) -> Option<Vec<NodeProto>> {
                 renamed("Where", &[&is_large, input, &small]),
             ])
         }
-        "Sign" => {
+        "Sign" if !known.is_whole(input) => {
             let [opposite, is_zero, sign] = ["opposite", "is_zero", "sign"].map(part);
             Some(vec![
                 made("Neg", &[input], &opposite),
@@ -274,7 +281,7 @@ fn as_executed(node: &NodeProto, known: &Known) -> Option<Vec<NodeProto>> {
             let [from, to, axes, step] = ["from", "to", "axes", "step"].map(part);
             let [turned, last, shape, size, one, end] =
                 ["turned", "last", "shape", "size", "one", "end"].map(part);
-            Some(vec![
+            let mut nodes = vec![
                 whole(&from, &[-1]),
                 // Before the first.
                 whole(&to, &[i64::from(i32::MIN)]),
@@ -290,11 +297,32 @@ fn as_executed(node: &NodeProto, known: &Known) -> Option<Vec<NodeProto>> {
                 made("Gather", &[&shape, &axes], &size),
                 whole(&one, &[1]),
                 made("Sub", &[&size, &one], &end),
-                renamed("Sub", &[&end, &last]),
-            ])
+            ];
+            if known.is_whole(input) {
+                nodes.push(renamed("Sub", &[&end, &last]));
+                return Some(nodes);
+            }
+            // Of several that are no numbers rten gives the first, unless they are turned round.
+            let [first, first_nan, best, is_number] = ["first", "first_nan", "best", "is_number"].map(part);
+            let keepdims = attribute(node, "keepdims").and_then(|keep| keep.i).unwrap_or(1);
+            nodes.extend([
+                made("Sub", &[&end, &last], &first),
+                NodeProto {
+                    output: vec![first_nan.clone()],
+                    ..node.clone()
+                },
+                NodeProto {
+                    attribute: vec![int("keepdims", keepdims)],
+                    ..made("ReduceMax", &[input, &axes], &best)
+                },
+                made("Equal", &[&best, &best], &is_number),
+                renamed("Where", &[&is_number, &first, &first_nan]),
+            ]);
+            Some(nodes)
         }
         reduction if reduction.starts_with("Reduce") && is_left_alone(node) && is_empty(node, known) => {
             let each = match reduction {
+                "ReduceL2" | "ReduceLogSum" if known.is_whole(input) => return None,
                 "ReduceL1" | "ReduceL2" => renamed("Abs", &[input]),
                 "ReduceSumSquare" => renamed("Mul", &[input, input]),
                 "ReduceLogSum" => renamed("Log", &[input]),

@@ -305,6 +305,11 @@ fn of_its_kind(node: &NodeProto, known: &Known) -> Option<&'static str> {
              between classes others would stay than ONNX says; export the network without its suppression (Ultralytics: nms=False) and \
              let the spec's `nms` do it",
         ),
+        "ReduceL2" | "ReduceLogSum" | "ReduceLogSumExp" | "ReduceMean"
+            if node.input.first().is_some_and(|input| known.is_whole(input)) =>
+        {
+            Some("it supports floats only")
+        }
         _ if operator.starts_with("Reduce") && mend::is_left_alone(node) => {
             let axes = node.input.get(1).and_then(|name| known.dims(name));
             let is_known = node.input.len() < 2 || axes.is_some_and(|axes| axes.iter().all(Option::is_some));
