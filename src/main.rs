@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     unsafe {
         jetlag::gpu::ask_for_all_queues();
     }
+    room::make_do();
     match room::on_enough_stack(program) {
         Ok(code) => code,
         Err(error) => {

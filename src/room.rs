@@ -1,5 +1,6 @@
 //! Whether the system gives this process the room that it takes: a stack, and addresses.
 
+use std::os::fd::AsFd;
 use std::thread;
 
 use rustix::process::{Resource, getrlimit};
@@ -30,6 +31,38 @@ pub fn on_enough_stack<T: Send>(program: impl FnOnce() -> T + Send) -> std::io::
             .spawn_scoped(scope, program)?;
         started.join().map_err(|_| std::io::Error::other("it panicked"))
     })
+}
+
+/// Makes the most of few addresses (`ulimit -v`). The allocator sets 64 MiB of them aside for each thread that asks it while another one
+/// does; now all threads share what the first has. Where no memory is found all the same, Rust and the libraries end the process by
+/// SIGABRT, in the middle of whatever it was; it says why and ends with 1 instead.
+///
+/// To be called while there is one thread.
+#[allow(
+    unsafe_code,
+    reason = "nothing else asks this of the allocator, or says anything when a signal ends the process"
+)]
+pub fn make_do() {
+    let Some((given, _)) = few_addresses() else {
+        return;
+    };
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it sets a number that the allocator reads when it next makes an arena.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+    // Made now: when it is said there is no memory for it.
+    let words = format!(
+        "error: the program ends here since it found no memory, as it seems: it may address {} MiB (ulimit -v); raise the limit\n",
+        given.0 >> 20
+    );
+    let end = move || {
+        // Nothing is left to be done if nobody listens.
+        let _ = rustix::io::write(std::io::stderr().as_fd(), words.as_bytes());
+        signal_hook::low_level::exit(1)
+    };
+    // SAFETY: what is called within writes bytes that are there to a descriptor and ends the process; neither takes memory nor a lock.
+    let _ = unsafe { signal_hook::low_level::register(signal_hook::consts::SIGABRT, end) };
 }
 
 /// How many bytes this process may address, and how many it should, if they are few (`ulimit -v`): what finds no memory then ends it.

@@ -6,7 +6,7 @@ use crate::common::under_way;
 mod bad_input;
 pub(crate) mod board;
 mod guides;
-mod hostile;
+pub(crate) mod hostile;
 mod install;
 mod sweeps;
 

@@ -388,7 +388,12 @@ impl<R: BufRead + Seek> Walk<R> {
                 let Entry { key, value } = done.entry;
                 let number = || value.trim().parse().unwrap_or(0);
                 match key.as_str() {
-                    "location" => around.tensor.file = Some(value),
+                    // Each of them, whether the tensor says that it uses it or not: who brings the network's files brings all that it
+                    // names.
+                    "location" => {
+                        inside(around.begin, &around.tensor, &value)?;
+                        around.tensor.file = Some(value);
+                    }
                     "offset" => around.tensor.offset = number(),
                     "length" => around.tensor.length = number(),
                     _ => {}
@@ -451,15 +456,6 @@ impl<R: BufRead + Seek> Walk<R> {
         let Some(file) = &tensor.file else {
             return Ok(()); // Parsers say that it has no place.
         };
-        let is_below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
-        let is_inside = !file.contains('\0') && Path::new(file).components().all(is_below);
-        if file.is_empty() || !is_inside {
-            return Err(Fault::Outside {
-                at,
-                name: shown(&tensor.name),
-                file: shown(file),
-            });
-        }
         let length = match (tensor.length, bytes) {
             // Then it is all that its dimensions say.
             (0, bytes) => bytes.unwrap_or(0),
@@ -558,6 +554,19 @@ fn bits(data_type: u64) -> Option<u64> {
         25 | 26 => 2,
         _ => return None,
     })
+}
+
+/// Refuses a file with a tensor's weights that is not in the network's folder or below.
+fn inside(at: u64, tensor: &Tensor, file: &str) -> Result<(), Fault> {
+    let is_below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    match !file.is_empty() && !file.contains('\0') && Path::new(file).components().all(is_below) {
+        true => Ok(()),
+        false => Err(Fault::Outside {
+            at,
+            name: shown(&tensor.name),
+            file: shown(file),
+        }),
+    }
 }
 
 fn of_tensor(tensor: &Tensor, at: u64, problem: String) -> Fault {

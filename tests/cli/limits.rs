@@ -268,6 +268,18 @@ fn tensors_have_the_data_that_they_claim() {
         &with("/dev/zero"),
         &["`/dev/zero`", "only from files in the network's folder"],
     );
+    // Named, and not said to be used; or named before another.
+    let unused = TensorProto {
+        data_location: None,
+        ..external("../secret")
+    };
+    let mut twice = external("w.data");
+    twice.external_data.insert(0, entry("location", "../secret"));
+    for tensor in [unused, twice] {
+        let bytes = network(&[("Add", &["images", "w"])], vec![tensor], &[1, 3, 64, 64]);
+        let said = ["`../secret`", "only from files in the network's folder"];
+        refused(folder.path(), &bytes, &said);
+    }
     fs::create_dir(folder.path().join("x.data")).unwrap();
     refused(
         folder.path(),
@@ -452,6 +464,39 @@ fn a_small_stack_is_enough_and_few_addresses_are_told() {
         "{}",
         stderr(&few)
     );
+}
+
+/// Networks take more than that, or as much: what finds no memory ends the program by a sentence, and what needs none goes on.
+#[test]
+fn where_addresses_are_few_the_program_ends_with_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    for mib in [90, 130, 300] {
+        let output = Command::new("sh")
+            .args(["-c", &format!("ulimit -v {}; exec \"$@\"", mib << 10), "sh"])
+            .arg(env!("CARGO_BIN_EXE_jetlag"))
+            .args([
+                "demo",
+                "--duration",
+                "1s",
+                "--quiet",
+                "--out",
+                "x.mcap",
+                "--force",
+            ])
+            .current_dir(folder.path())
+            .env_remove("MALLOC_ARENA_MAX")
+            .output()
+            .unwrap();
+        let said = stderr(&output);
+        let code = output.status.code();
+        assert!(
+            matches!(code, Some(0 | 3)) || matches!(code, Some(1 | 2)) && said.contains("error: "),
+            "{mib} MiB: {:?}: {said}",
+            output.status
+        );
+        // With one arena there is enough.
+        assert!(mib < 300 || matches!(code, Some(0 | 3)), "{mib} MiB: {said}");
+    }
 }
 
 #[test]

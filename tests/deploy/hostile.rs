@@ -31,12 +31,12 @@ esac
 cat >/dev/null
 "#;
 
-struct Hostile {
+pub(crate) struct Hostile {
     here: tempfile::TempDir,
 }
 
 impl Hostile {
-    fn new() -> Hostile {
+    pub(crate) fn new() -> Hostile {
         let here = tempfile::tempdir().unwrap();
         fs::create_dir(here.path().join("bin")).unwrap();
         let ssh = here.path().join("bin/ssh");
@@ -46,11 +46,11 @@ impl Hostile {
         Hostile { here }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.here.path().join(name)
     }
 
-    fn fetch(&self, name: &str, archive: &str) -> Command {
+    pub(crate) fn fetch(&self, name: &str, archive: &str) -> Command {
         let mut command = self.deploy(&["--fetch", "--quiet"]);
         command.env("NAME", name).env("ARCHIVE", archive);
         command

@@ -5,6 +5,8 @@
  *                       hang      read() and pread() of the file wait for as long as the flag is there
  *                       open      no file can be opened: JETLAG_FAULT_ERRNO
  *                       clock     CLOCK_REALTIME is an hour ahead
+ *                       full      writing to files in the folder JETLAG_FAULT_IN fails with ENOSPC from the write with the number
+ *                                 JETLAG_FAULT_AT on; each adds a byte to the flag
  *   JETLAG_FAULT_OF     what the path of the file ends with
  *   JETLAG_FAULT_FLAG   the file that begins it; FLAG.met is made when a call first meets the fault
  */
@@ -16,7 +18,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,6 +61,28 @@ static int of_file(int fd) {
   static type (*real)(__VA_ARGS__); \
   if (!real) real = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, name)
 
+/* Whether this is a write for which there is no room: it is counted, by all processes together. */
+static int has_no_room(int fd) {
+  const char *in = getenv("JETLAG_FAULT_IN"), *at = getenv("JETLAG_FAULT_AT");
+  if (!in || !at || !is("full")) return 0;
+  char link[64], path[4096];
+  int before = errno, has_none = 0;
+  struct stat about;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  size_t wanted = strlen(in);
+  if (length > (ssize_t)wanted && strncmp(path, in, wanted) == 0 && path[wanted] == '/') {
+    REAL(int, "open", const char *, int, ...);
+    int counted = real(flag, O_WRONLY | O_APPEND);
+    if (counted >= 0) {
+      if (syscall(SYS_write, counted, ".", 1) == 1 && fstat(counted, &about) == 0) has_none = about.st_size >= atol(at);
+      close(counted);
+    }
+  }
+  errno = has_none ? ENOSPC : before;
+  return has_none;
+}
+
 static void met(void) {
   REAL(int, "open", const char *, int, ...);
   int before = errno, made = real(met_path, O_CREAT | O_WRONLY, 0600);
@@ -77,7 +104,18 @@ ssize_t write(int fd, const void *from, size_t count) {
     return -1;
   }
   if (is("freeze") && of_file(fd)) wait_while_there();
+  if (has_no_room(fd)) return -1;
   return real(fd, from, count);
+}
+
+ssize_t writev(int fd, const struct iovec *from, int count) {
+  REAL(ssize_t, "writev", int, const struct iovec *, int);
+  return has_no_room(fd) ? -1 : real(fd, from, count);
+}
+
+ssize_t pwrite64(int fd, const void *from, size_t count, off64_t at) {
+  REAL(ssize_t, "pwrite64", int, const void *, size_t, off64_t);
+  return has_no_room(fd) ? -1 : real(fd, from, count, at);
 }
 
 ssize_t read(int fd, void *to, size_t count) {

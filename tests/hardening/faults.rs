@@ -23,7 +23,7 @@ struct Run {
 }
 
 /// Compiles the library that makes calls fail, once for all.
-fn library() -> PathBuf {
+pub(super) fn library() -> PathBuf {
     static MADE: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
     let folder = MADE.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();

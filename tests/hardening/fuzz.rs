@@ -46,7 +46,10 @@ fn changed(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
 
 #[test]
 fn inputs() {
-    for (name, read) in INPUTS {
+    // One of them, as under libFuzzer, or all.
+    let asked = std::env::var("JETLAG_FUZZ").ok();
+    let is_asked = |name: &str| asked.as_deref().is_none_or(|asked| asked == name);
+    for (name, read) in INPUTS.into_iter().filter(|(name, _)| is_asked(name)) {
         let corpus = corpus(name);
         assert!(!corpus.is_empty(), "{name} has no corpus");
         corpus.iter().for_each(|bytes| read(bytes));

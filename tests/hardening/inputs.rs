@@ -15,7 +15,7 @@ use jetlag::tensor::{ElementType, HostTensor, Shape, TensorSet};
 type Read = fn(&[u8]);
 
 /// By name: what reads them.
-pub(crate) const INPUTS: [(&str, Read); 20] = [
+pub(crate) const INPUTS: [(&str, Read); 24] = [
     ("run_file", run_file),
     ("messages", messages),
     ("scenario", scenario),
@@ -36,6 +36,10 @@ pub(crate) const INPUTS: [(&str, Read); 20] = [
     ("wire", processes),
     ("activity", activity),
     ("spool", spools),
+    ("video", videos),
+    ("counters", counters),
+    ("journal", journals),
+    ("table", tables),
 ];
 
 /// A folder for those that are read from files.
@@ -402,5 +406,85 @@ fn spools(bytes: &[u8]) {
     if let Ok(Some(mut found)) = jetlag_activity::spool::read(bytes, 7) {
         jetlag_activity::attribute(&mut found.gathered, Vec::new());
         let _ = found.gathered.names.definitions();
+    }
+}
+
+/// What ffmpeg writes of a video, or anything else that was named in its place.
+fn videos(bytes: &[u8]) {
+    use jetlag_video::{Colours, Frames, Launch, Layout, Matrix, Range, Reading};
+    let path = folder().join("x.nut");
+    std::fs::write(&path, bytes).expect("a file");
+    let colours = Colours {
+        range: Range::Limited,
+        matrix: Matrix::Bt601,
+    };
+    let reading = Reading {
+        most_pixels: 1 << 16,
+        ..Reading::default()
+    };
+    let launch = Launch::of("cat").with([path]);
+    let mut frames = Frames::start(&launch, None, Layout::NutOf(colours), &reading).expect("a program");
+    let mut rgb = Vec::new();
+    while let Ok(Some(shown)) = frames.next(&mut rgb) {
+        assert_eq!(rgb.len(), shown.size.bytes());
+    }
+}
+
+/// A table of Nsight Compute's, and the counts that are taken from it.
+fn counters(bytes: &[u8]) {
+    use jetlag::analysis::counters::{Asked, complaint, is_table, measurement, read};
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let _ = (is_table(text), complaint(text));
+    if let Ok(table) = read(text) {
+        let _ = measurement(&table, &Asked::default());
+    }
+}
+
+/// A sweep's journal: as it is, and with checksums that fit.
+fn journals(bytes: &[u8]) {
+    use jetlag_sweep::journal::Journal;
+    use jetlag_sweep::table::write_csv;
+    use jetlag_sweep::{Table, write_page};
+    const MIDDLE: &[u8] = b",\"entry\":";
+    let mut fitting = Vec::new();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let at = line.windows(MIDDLE.len()).position(|part| part == MIDDLE);
+        let entry = at.and_then(|at| line[at + MIDDLE.len()..].strip_suffix(b"}\n"));
+        match entry {
+            Some(entry) => {
+                fitting.extend(format!("{{\"crc32\":{},\"entry\":", crc32fast::hash(entry)).bytes());
+                fitting.extend_from_slice(entry);
+                fitting.extend(b"}\n");
+            }
+            None => fitting.extend_from_slice(line),
+        }
+    }
+    for text in [bytes, &fitting] {
+        let journal = Journal::read(text).expect("bytes can be read");
+        let Some(header) = &journal.header else { continue };
+        let table = match (&header.knee, header.plan.points()) {
+            (Some(knee), _) => Table::of_search(header, &knee.path, &journal),
+            (None, Ok(points)) => Table::of(header, &points, &journal),
+            (None, Err(_)) => continue,
+        };
+        let _ = write_csv(&table, std::io::sink());
+        let _ = write_page(&table, std::io::sink());
+        let _ = table.points_of_changed_networks();
+    }
+}
+
+/// A sweep's table as CSV, and the points that no other beats.
+fn tables(bytes: &[u8]) {
+    use jetlag_sweep::pareto::{metrics, out, standings};
+    if let Ok(table) = jetlag_sweep::table::read_csv(bytes) {
+        let points = table.points();
+        if let Ok(metrics) = metrics("a.response.p99,a.miss_rate", &table) {
+            let _ = out(&standings(&points, &metrics));
+        }
+        let _ = jetlag_sweep::write_page(&table, std::io::sink());
+        let mut written = Vec::new();
+        let _ = jetlag_sweep::table::write_csv(&table, &mut written);
     }
 }

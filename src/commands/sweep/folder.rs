@@ -207,8 +207,9 @@ fn lock(path: &Path) -> anyhow::Result<File> {
         ))
         .into());
     }
-    file.set_len(0)?;
-    writeln!(file, "{}", std::process::id())?;
+    file.set_len(0)
+        .and_then(|()| writeln!(file, "{}", std::process::id()))
+        .with_context(|| format!("cannot write {}", name.display()))?;
     Ok(file)
 }
 
