@@ -123,8 +123,8 @@ fn each(name: &str, at: &Path, make: &dyn Fn() -> Command, good: &[i32]) -> Coun
     );
     assert!(writes > 0, "{name} writes nothing in {}", out.display());
     let numbers: Vec<u64> = match seconds() {
-        // A database is written page by page, which are all alike.
-        Some(_) => (1..=writes).step_by(1 + writes as usize / 400).collect(),
+        // Where there are many, they are of files or pages that are all alike.
+        Some(_) => (1..=writes).step_by(1 + writes as usize / 100).collect(),
         None => vec![1 + writes / 2],
     };
     let mut counted = Counted {
@@ -167,7 +167,12 @@ fn a_disk_that_is_full_from_each_write_on() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().canonicalize().unwrap();
     inputs(&at);
-    let mut table = Vec::new();
+    let said = |line: &str, counted: Counted| {
+        println!(
+            "{:>5} writes, exit codes {:?}   {line}",
+            counted.writes, counted.codes
+        );
+    };
     for line in LINES {
         // Arguments with blanks in them.
         let words = || {
@@ -179,7 +184,7 @@ fn a_disk_that_is_full_from_each_write_on() {
             command.current_dir(&at).env_remove("RUST_LOG").args(words());
             command
         };
-        table.push((line, each(line, &at, &make, &[0, 3])));
+        said(line, each(line, &at, &make, &[0, 3]));
     }
     if let Some(app) = trace::app() {
         let make = || {
@@ -192,7 +197,7 @@ fn a_disk_that_is_full_from_each_write_on() {
                 .env_remove("NVTX_INJECTION64_PATH");
             command
         };
-        table.push(("trace", each("trace", &at, &make, &[0])));
+        said("trace", each("trace", &at, &make, &[0]));
     }
     // What takes a board or a compiler's minute, for campaigns alone.
     let is_long = seconds().is_some();
@@ -204,7 +209,7 @@ fn a_disk_that_is_full_from_each_write_on() {
             command.current_dir(&at).env("JETLAG_CACHE", at.join("out/cache"));
             command
         };
-        table.push(("build", each("build", &at, &make, &[0])));
+        said("build", each("build", &at, &make, &[0]));
     }
     if let Some(board) = is_long.then(TestBoard::start).flatten() {
         let scenario = at.join("in/s.ron").display().to_string();
@@ -214,12 +219,6 @@ fn a_disk_that_is_full_from_each_write_on() {
             "{began:?}"
         );
         let make = || board.deploy_into(&["--fetch", "--quiet"], &at.join("out"));
-        table.push(("deploy --fetch", each("deploy --fetch", &at, &make, &[0, 3])));
-    }
-    for (line, counted) in table {
-        println!(
-            "{:>5} writes, exit codes {:?}   {line}",
-            counted.writes, counted.codes
-        );
+        said("deploy --fetch", each("deploy --fetch", &at, &make, &[0, 3]));
     }
 }

@@ -340,28 +340,28 @@ fn source(place: &Place, random: &mut Random) -> String {
 
 /// A tenant that somebody else wrote down.
 fn tenant(place: &Place, random: &mut Random) -> String {
-    let [called, path, file] = [0; 3].map(|_| quoted(&name(place, random)));
-    let called = if random.below(4) == 0 {
-        called
-    } else {
-        "\"a\"".to_owned()
+    // Much is as it should be, so that what is not is met behind the first check.
+    let mut or = |fine: &str| match random.below(3) {
+        0 => quoted(&name(place, random)),
+        _ => format!("\"{fine}\""),
     };
+    let [called, network, kept, file] = ["a", "net.onnx", "kept", "input.bin"].map(&mut or);
     let what = match random.below(6) {
         0 => format!("backend: Null, source: {}", source(place, random)),
         1 => format!(
-            "backend: Cpu(), detector: {path}, source: {}",
+            "backend: Cpu(), detector: {network}, source: {}",
             source(place, random)
         ),
         2 => format!(
             "backend: Cpu(), detector: \"spec.ron\", source: {}",
             source(place, random)
         ),
-        3 => format!("backend: Cpu(), detector: Network(network: {path})"),
+        3 => format!("backend: Cpu(), detector: Network(network: {network})"),
         4 => format!(
-            "backend: Cpu(), detector: Network(network: \"net.onnx\", fill: Files([{file}]), record_outputs: (keep: {path}))"
+            "backend: Cpu(), detector: Network(network: {network}, fill: Files([{file}]), record_outputs: (keep: {kept}))"
         ),
         _ => format!(
-            "backend: Cpu(), detector: Network(network: \"net.onnx\", record_outputs: (keep: {path}, reference: {file}))"
+            "backend: Cpu(), detector: Network(network: {network}, record_outputs: (keep: {kept}, reference: \"deep\"))"
         ),
     };
     format!("Tenant(name: {called}, {what}, frames: 2)")
@@ -439,6 +439,7 @@ fn scenarios(random: &mut Random, counted: &mut Counted) {
     let at = place.at("inside");
     place.lay(&at);
     fs::write(at.join("net.onnx"), network(&[], false)).unwrap();
+    fs::write(at.join("input.bin"), [0; 4 * 3 * 8 * 8]).unwrap();
     fs::write(at.join("spec.ron"), spec(&place, random)).unwrap();
     let called = match random.below(5) {
         0 => quoted(&name(&place, random)),
