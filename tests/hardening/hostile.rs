@@ -474,7 +474,7 @@ fn scenarios(random: &mut Random, counted: &mut Counted) {
     let dry = ["run", "s.ron", "--dry-run"];
     let output = place.call(&dry);
     place.assert_safe(&before, &dry, &output, counted);
-    assert_eq!(seen(&at), all, "a dry run writes nothing");
+    assert!(seen(&at) == all, "a dry run writes nothing");
     for line in [
         &["run", "s.ron", "--quiet"][..],
         &[
@@ -651,12 +651,10 @@ fn hostile_things() {
                 std::panic::resume_unwind(panic);
             }
         }
-        // What is always refused at its first word shows nothing.
-        assert!(
-            counted.codes[0] > 0 || campaign.done() < 50,
-            "{name}: {:?}",
-            counted.codes
-        );
+        // What is always refused at its first word shows nothing. A run that is fetched may have missed its deadlines or be cut.
+        let [good, _, _, missed, incomplete] = counted.codes;
+        let done = good + missed + incomplete;
+        assert!(done > 0 || campaign.done() < 50, "{name}: {:?}", counted.codes);
         println!(
             "{name:<10} {:>6} made, {} calls (exit codes 0 to 4: {:?}), nothing outside changed, nothing ran   {}",
             campaign.done(),

@@ -48,6 +48,9 @@ fn outputs_of_files_are_kept_and_compared_and_ci_is_told() {
         "Streams",
         &format!("{FILES}, record_outputs: (keep: \"kept\")"),
     );
+    let dry = run(&["run", "s.ron", "--dry-run"], at);
+    assert!(dry.status.success(), "{}", stderr(&dry));
+    assert!(!at.join("kept").exists(), "a dry run makes no folder");
     let kept = run(&["run", "s.ron"], at);
     assert!(kept.status.success(), "{}", stderr(&kept));
     assert!(stdout(&kept).contains("kept/y0.npy"), "{}", stdout(&kept));

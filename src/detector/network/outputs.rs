@@ -57,18 +57,20 @@ impl Outputs {
             .collect()
     }
 
-    /// Reads the reference, and makes the folder that outputs are kept in, before the first frame: what does not fit the tensors
-    /// that a backend has made is told now.
+    /// Reads the reference, and looks whether outputs can be kept, before the first frame: what does not fit the tensors that a backend
+    /// has made is told now. Nothing is written: a dry run does this too.
     ///
     /// # Errors
     /// Sentences.
     pub fn prepare(&mut self, tensors: &TensorSet) -> Result<(), Vec<String>> {
         let mut problems = Vec::new();
         if let Some(folder) = &self.rules.keep {
-            if let Err(error) = fs::create_dir_all(folder) {
+            let there = folder.ancestors().find(|above| above.symlink_metadata().is_ok());
+            if let Some(file) = there.filter(|there| !there.is_dir()) {
                 problems.push(format!(
-                    "`record_outputs`: cannot make {}: {error}; name another folder in `keep`",
-                    folder.display()
+                    "`record_outputs`: cannot make {}: {} is no folder; name another folder in `keep`",
+                    folder.display(),
+                    file.display()
                 ));
             }
             // A scenario may be somebody else's, so it replaces nothing, however it is run.
@@ -206,7 +208,9 @@ fn reference(folder: &Path, name: &str, tensors: &TensorSet) -> Result<Array, St
 
 fn keep(path: &Path, tensors: &TensorSet, name: &str) -> Result<(), String> {
     let tensor = tensors.get(name).map_err(|error| format!("{error}."))?;
-    whole::create(path, false)
+    path.parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| whole::create(path, false))
         .map(std::io::BufWriter::new)
         .and_then(|mut out| {
             npy::write(&mut out, tensor.element(), tensor.shape().dims(), tensor.bytes())?;
