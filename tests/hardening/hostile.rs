@@ -532,8 +532,12 @@ fn networks(random: &mut Random, counted: &mut Counted) {
 fn archive(board: &Hostile, random: &mut Random) -> Vec<u8> {
     let victim = board.path("victim").display().to_string();
     let mut archive = Vec::new();
-    for _ in 0..=random.below(5) {
+    // As it should be, now and then.
+    let is_good = random.below(3) == 0;
+    let entries = if is_good { 1 } else { 1 + random.below(5) };
+    for _ in 0..entries {
         let path = match random.below(9) {
+            _ if is_good => "./run.mcap".to_owned(),
             0 => "../victim/keep.mcap".to_owned(),
             1 => format!("{victim}/keep.mcap"),
             2 => "run/../../victim/new".to_owned(),
@@ -548,7 +552,7 @@ fn archive(board: &Hostile, random: &mut Random) -> Vec<u8> {
         )
         .to_owned();
         let content = match random.below(3) {
-            0 => include_bytes!("../records/run.mcap").to_vec(),
+            number if is_good || number == 0 => include_bytes!("../records/run.mcap").to_vec(),
             _ => vec![random.byte(); random.below(2000)],
         };
         // The fields are written as they are, since a builder of archives refuses such names.
@@ -561,7 +565,11 @@ fn archive(board: &Hostile, random: &mut Random) -> Vec<u8> {
         put(&mut header, 100, "0000644\0", 8);
         put(&mut header, 124, &format!("{:011o}", content.len()), 12);
         put(&mut header, 136, "00000000000", 12);
-        header[156] = *b"00001234567Lxg".get(random.below(14)).unwrap();
+        header[156] = if is_good {
+            b'0'
+        } else {
+            b"00001234567Lxg"[random.below(14)]
+        };
         put(&mut header, 157, &link, 100);
         put(&mut header, 257, "ustar\x0000", 8);
         put(&mut header, 148, "        ", 8);
@@ -572,7 +580,7 @@ fn archive(board: &Hostile, random: &mut Random) -> Vec<u8> {
         archive.resize(archive.len().next_multiple_of(512), 0);
     }
     archive.extend([0; 1024]);
-    if random.below(4) == 0 {
+    if !is_good && random.below(4) == 0 {
         archive.truncate(random.below(archive.len()));
     }
     archive
