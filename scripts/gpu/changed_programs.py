@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Predictions of `--what-if` beside the change really made: three PyTorch programs, each without a part that it has.
+"""Predictions of `--what-if` beside the change really made: six PyTorch programs, each without a part that it has.
 
-    scripts/gpu/changed_programs.py [--jetlag ./jetlag] [--folder changed] [--runs 3] [--programs convolutions resnet encoder]
+    scripts/gpu/changed_programs.py [--jetlag ./jetlag] [--folder changed] [--runs 3] [--programs recurrent unet detector]
                                     [--record | --judge]
+
+The first three (convolutions, resnet, encoder) are those that the allowances of the intervals were made from; the others came later.
 
 What a change really does the program says itself, untraced: it runs as it is and without a part in short turns, and the change is the
 ratio of the medians of neighbouring turns. Predicted are the change by one trace alone, by one trace and untraced frames
@@ -24,6 +26,49 @@ PARTS = {"tail": 'layer "tail*" x0', "preprocess": "preprocess x0"}
 WARMUP, TURN = 100, 60
 
 
+def norm(numpy, random):
+    """What the first three programs prepare: 400 000 numbers, scaled. It is dropped."""
+    pixels = random.integers(0, 255, 400_000, dtype=numpy.uint8)
+
+    def prepare():
+        (pixels.astype(numpy.float32) - 127.0) / 58.0
+
+    return prepare
+
+
+def spectra(numpy, random):
+    """Log spectra of 600 windows of a signal, as before a network that hears."""
+    windows = random.standard_normal((600, 400), dtype=numpy.float32)
+    bell = numpy.hanning(400).astype(numpy.float32)
+
+    def prepare():
+        numpy.log1p(numpy.abs(numpy.fft.rfft(windows * bell)))
+
+    return prepare
+
+
+def equalized(numpy, random):
+    """A picture whose brightness is spread by its histogram, as before a network that segments."""
+    picture = random.integers(0, 255, (512, 640), dtype=numpy.uint8)
+
+    def prepare():
+        levels = numpy.bincount(picture.ravel(), minlength=256).cumsum()
+        (levels * 255 // levels[-1]).astype(numpy.uint8)[picture]
+
+    return prepare
+
+
+def halved(numpy, random):
+    """Every second pixel of a camera's frame, scaled and in planes, as before a detector."""
+    frame = random.integers(0, 255, (640, 640, 3), dtype=numpy.uint8)
+    mean, scale = numpy.float32([123.7, 116.3, 103.5]), numpy.float32([58.4, 57.1, 57.4])
+
+    def prepare():
+        numpy.ascontiguousarray(((frame[::2, ::2] - mean) / scale).transpose(2, 0, 1))
+
+    return prepare
+
+
 def convolutions(torch):
     """Twelve convolutions, and six products as the tail."""
     kernels = [torch.randn(64, 64, 3, 3, device="cuda", dtype=torch.half) * 0.04 for _ in range(12)]
@@ -40,7 +85,7 @@ def convolutions(torch):
             product = product @ square
         return image.mean() + product[0, 0]
 
-    return (8, 64, 112, 112), body, tail
+    return (8, 64, 112, 112), norm, body, tail, None
 
 
 def resnet(torch):
@@ -50,13 +95,73 @@ def resnet(torch):
     network = torchvision.models.resnet18(weights=None).eval().cuda().half()
     body = torch.nn.Sequential(*list(network.children())[:7])
     tail = torch.nn.Sequential(*list(network.children())[7:9], torch.nn.Flatten(), network.fc)
-    return (16, 3, 224, 224), body, tail
+    return (16, 3, 224, 224), norm, body, tail, None
 
 
 def encoder(torch):
     """Six layers of a transformer; the last three are the tail."""
     layer = lambda: torch.nn.TransformerEncoderLayer(512, 8, 2048, batch_first=True).eval().cuda().half()
-    return (8, 256, 512), torch.nn.Sequential(*(layer() for _ in range(3))), torch.nn.Sequential(*(layer() for _ in range(3)))
+    body, tail = (torch.nn.Sequential(*(layer() for _ in range(3))) for _ in range(2))
+    return (8, 256, 512), norm, body, tail, None
+
+
+def recurrent(torch):
+    """An LSTM cell over 24 steps, launched one by one: many small kernels. The tail is a second one over every second step."""
+    first, second = (torch.nn.LSTMCell(256, 256).eval().cuda().half() for _ in range(2))
+
+    def over(cell, steps):
+        hidden, states = None, []
+        for step in steps:
+            hidden = cell(step, hidden)
+            states.append(hidden[0])
+        return states
+
+    return (24, 16, 256), spectra, lambda steps: over(first, steps), lambda states: over(second, states[::2]), None
+
+
+def unet(torch):
+    """A U-Net of three levels, which keeps the device busy; a second head of four convolutions at full size is the tail."""
+    conv = lambda of, to: torch.nn.Conv2d(of, to, 3, padding=1).eval().cuda().half()
+    twice = lambda of, to: torch.nn.Sequential(conv(of, to), torch.nn.ReLU(), conv(to, to), torch.nn.ReLU())
+    down = [twice(3, 32), twice(32, 64), twice(64, 128)]
+    up = [twice(128 + 64, 64), twice(64 + 32, 32)]
+    tail = torch.nn.Sequential(twice(32, 64), twice(64, 64))
+
+    def body(image):
+        kept = []
+        for level in down:
+            image = level(image)
+            kept.append(image)
+            image = torch.nn.functional.max_pool2d(image, 2)
+        image = kept.pop()
+        for level, beside in zip(up, kept[::-1]):
+            image = level(torch.cat([torch.nn.functional.interpolate(image, scale_factor=2), beside], 1))
+        return image
+
+    return (4, 3, 256, 256), equalized, body, tail, None
+
+
+def detector(torch):
+    """MobileNetV2 (separable convolutions) with boxes for 2 000 places, suppressed on the host; a second branch is the tail."""
+    import torchvision
+
+    network = torchvision.models.mobilenet_v2(weights=None).eval().cuda().half().features
+    boxes = torch.nn.Conv2d(96, 5 * 5, 1).eval().cuda().half()
+    tail = torch.nn.Sequential(*network[14:])
+
+    def suppress(features):
+        found = boxes(features).permute(0, 2, 3, 1).reshape(-1, 5).float().cpu().numpy()
+        corners, left = found[:, :4], found[:, 4].argsort()[::-1][:200]
+        kept = []
+        while len(left) and len(kept) < 10:
+            best, left = left[0], left[1:]
+            kept.append(best)
+            left = left[abs(corners[left] - corners[best]).sum(1) > 0.01]
+
+    return (1, 3, 320, 320), halved, torch.nn.Sequential(*network[:14]), tail, suppress
+
+
+PROGRAMS = {of.__name__: of for of in [convolutions, resnet, encoder, recurrent, unet, detector]}
 
 
 def program(name, turns, iterations):
@@ -66,15 +171,15 @@ def program(name, turns, iterations):
 
     torch.manual_seed(1)
     push, pop = torch.cuda.nvtx.range_push, torch.cuda.nvtx.range_pop
-    shape, body, tail = {"convolutions": convolutions, "resnet": resnet, "encoder": encoder}[name](torch)
-    pixels = numpy.random.default_rng(1).integers(0, 255, 400_000, dtype=numpy.uint8)
+    shape, prepared, body, tail, after = PROGRAMS[name](torch)
+    prepare = prepared(numpy, numpy.random.default_rng(1))
     given = torch.randn(*shape, device="cuda", dtype=torch.half)
 
     def batch(without, of="batch"):
         push(of)
         if without != "preprocess":
             push("preprocess")
-            (pixels.astype(numpy.float32) - 127.0) / 58.0
+            prepare()
             pop()
         push("body")
         result = body(given)
@@ -82,6 +187,10 @@ def program(name, turns, iterations):
         if without != "tail":
             push("tail")
             tail(result)
+            pop()
+        if after:
+            push("postprocess")
+            after(result)
             pop()
         torch.cuda.synchronize()
         pop()
@@ -120,7 +229,7 @@ def main():
     parser.add_argument("--runs", type=int, default=3, help="traces, and untraced runs, of each program")
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--iterations", type=int, default=800)
-    parser.add_argument("--programs", nargs="+", default=["convolutions", "resnet", "encoder"])
+    parser.add_argument("--programs", nargs="+", default=list(PROGRAMS), choices=PROGRAMS)
     parts = parser.add_mutually_exclusive_group()
     parts.add_argument("--record", action="store_true", help="run all, and leave the predictions to --judge")
     parts.add_argument("--judge", action="store_true", help="take what is in the folder, and run nothing")
