@@ -14,6 +14,7 @@
 
 mod beside;
 mod causes;
+mod changed;
 mod drive;
 mod energy;
 mod equals;
@@ -45,7 +46,7 @@ struct Arguments {
     #[arg(long, default_value_t = 300)]
     seeds: u64,
     /// Only parts whose name contains this word: quantiles, precision, compare, slowdown, beside, steady, stamps, overload, causes,
-    /// energy, inputs, predict.
+    /// energy, inputs, predict, changed.
     #[arg(long)]
     only: Option<String>,
     /// Every kind of run, and not the worst of each promise alone.
@@ -90,6 +91,7 @@ fn main() -> ExitCode {
         energy::cells(),
         inputs::cells(),
         predict::cells(),
+        changed::cells(),
     ]
     .into_iter()
     .flatten()

@@ -79,6 +79,12 @@ def times_per_batch(correlation):
     return optimize.brentq(lambda x: of(x) - correlation, 1e-3, 100)
 
 
+def lengths(seen, batches):
+    """The run's length in correlation times: as seen, and as the error of the correlation allows."""
+    error = 0.5 * math.sqrt(max(0.0, 1 - seen**2) / batches)
+    return [batches * times_per_batch(correlation) for correlation in (seen, seen + error)]
+
+
 def hidden(length, batches):
     variance = lambda x: 2 / x * (1 - (1 - math.exp(-x)) / x)
     return variance(length) * (batches - 1) / (variance(length / batches) - variance(length))
@@ -91,17 +97,17 @@ class Indicator:
         indicator = (values <= np.quantile(values, p, method="inverted_cdf")).astype(float)
         self.time, self.error = correlation(indicator)
         share, of_cells = indicator.mean(), cells(indicator)
-        lengths = [b * times_per_batch(neighbours(d)) for b in (32, 16)
-                   if (d := deviations(of_cells, b, share)) is not None]
-        known = [length for length in ([min(lengths)] if lengths else []) + [median_length] if length is not None]
-        self.length = min(known) if known else None
+        # As estimated, and with a correlation that is half a standard error higher, of which intervals are.
+        known = [lengths(neighbours(d), b) for b in (32, 16) if (d := deviations(of_cells, b, share)) is not None]
+        known += [median_length] if median_length is not None else []
+        self.length = tuple(np.min(known, axis=0)) if known else None
         self.batches, self.freedom = 1.0, 0
         count = 4
         if self.length is not None:
-            count = next((b for b in (32, 24, 16, 12, 8, 6, 4) if b <= self.length // 5), 4)
+            count = next((b for b in (32, 24, 16, 12, 8, 6, 4) if b <= self.length[1] // 5), 4)
         of_batches = deviations(of_cells, count, share)
         if of_batches is not None and 0 < share < 1:
-            more = 1.0 if self.length is None else hidden(self.length, count)
+            more = 1.0 if self.length is None else hidden(self.length[1], count)
             variance = (of_batches**2).sum() / (count - 1) * len(values) / count
             self.batches, self.freedom = max(1.0, variance / (share * (1 - share)) * more), count - 1
 
@@ -151,7 +157,7 @@ class Dependence:
                 found += [(ordered[lower - 1], ordered[upper - 1])] if upper <= n else []
             return found
         own = self.up_to(p)[-1]
-        if own.length is not None and own.length < 2:
+        if own.length is not None and own.length[0] < 2:
             return []
         if self.beyond(p) >= (0.5 if p <= 0.95 else 1.0):
             half = stats.norm.ppf(0.975) / math.sqrt(n / tau * p * (1 - p))
@@ -159,11 +165,11 @@ class Dependence:
             upper = max(math.ceil(n * special.expit(special.logit(p) + half) + 1), rank)
             if upper <= n and (p <= 0.75 or lower > n // 2):
                 return [(ordered[lower - 1], ordered[upper - 1])]
-        if own.length is None or own.length >= 60 or p > 0.95:
+        if own.length is None or own.length[0] >= 60 or p > 0.95:
             return []
         quarters = self.values[: n // 4 * 4].reshape(4, -1)
         of_each = np.quantile(quarters, p, axis=1, method="inverted_cdf")
-        half = stats.t.ppf(0.975, 3) * of_each.std(ddof=1) / 2 * math.sqrt(hidden(own.length, 4))
+        half = stats.t.ppf(0.975, 3) * of_each.std(ddof=1) / 2 * math.sqrt(hidden(own.length[1], 4))
         return [(ordered[rank - 1] - half, ordered[rank - 1] + half)]
 
 

@@ -6,7 +6,9 @@
 //! 30, 1982; few long batches with Student's t are what N. M. Steiger and others found to hold where many short ones do not,
 //! ASAP3, *ACM TOMACS* 15, 2005). The number of batches follows from the run itself: from the correlation of
 //! neighbouring batches at 32 and 16 batches, corrected for its bias (M. G. Kendall, *Biometrika* 41, 1954), comes the length of the
-//! run in correlation times, and a batch has at least `BATCH` of them, with no fewer than four batches.
+//! run in correlation times, and a batch has at least `BATCH` of them, with no fewer than four batches. A short run overestimates its
+//! length as easily as not, and then lies about its error most: so intervals are of a length at which that correlation is half a standard
+//! error higher (M. S. Bartlett, *JRSS Supplement* 8, 1946: (1 − ρ²) ÷ b is its square).
 //!
 //! Four batches of a run that is seven correlation times long are not independent, and lie closer together than the run is from
 //! the truth. What that hides is known for an exponential correlation (`hidden`), and is added.
@@ -16,6 +18,8 @@ use super::quantile::Quantile;
 
 /// Correlation times per batch, at least.
 const BATCH: f64 = 5.0;
+/// Standard errors of that correlation that intervals allow for. One would hold more often, and reach past the slowest frame.
+const ALLOWED: f64 = 0.5;
 /// Cells into which a run is cut: each number of batches is a whole number of them.
 const CELLS: usize = 96;
 /// The numbers of batches.
@@ -40,6 +44,25 @@ impl Batches {
         time: 1.0,
         freedom: 0.0,
     };
+}
+
+/// How many correlation times a run is long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Length {
+    /// As estimated.
+    pub times: f64,
+    /// With a correlation that is half a standard error higher: a run that is short does not know how short. Intervals are of this.
+    pub least: f64,
+}
+
+impl Length {
+    /// The shorter of both.
+    pub fn min(self, other: Length) -> Length {
+        Length {
+            times: self.times.min(other.times),
+            least: self.least.min(other.least),
+        }
+    }
 }
 
 /// The events of a run, counted in cells of equal length.
@@ -84,24 +107,34 @@ impl Cells {
     }
 
     /// The run's length in correlation times, as far as its batches tell; `None` where it is too short to tell.
-    pub fn length(&self) -> Option<f64> {
+    pub fn length(&self) -> Option<Length> {
         let each = COMPARED.iter().filter_map(|&batches| {
-            let correlation = neighbours(&self.deviations(batches)?);
-            Some(batches as f64 * times_per_batch(correlation))
+            let (seen, error) = neighbours(&self.deviations(batches)?);
+            let times = |correlation| batches as f64 * times_per_batch(correlation);
+            Some(Length {
+                times: times(seen),
+                least: times(seen + error),
+            })
         });
-        each.reduce(f64::min)
+        each.reduce(Length::min)
     }
 }
 
-/// The correlation of each batch with the next one, corrected for the bias that so few have; 0 where nothing varies.
-fn neighbours(deviations: &[f64]) -> f64 {
+/// The correlation of each batch with the next one, corrected for the bias that so few have, and how much more its error allows; 0 where
+/// nothing varies.
+fn neighbours(deviations: &[f64]) -> (f64, f64) {
     let squares: f64 = deviations.iter().map(|d| d * d).sum();
     let products: f64 = deviations.windows(2).map(|pair| pair[0] * pair[1]).sum();
     if squares <= 0.0 {
-        return 0.0;
+        return (0.0, 0.0);
     }
     let seen = products / squares;
-    seen + (1.0 + 3.0 * seen.max(0.0)) / deviations.len() as f64
+    let count = deviations.len() as f64;
+    let corrected = seen + (1.0 + 3.0 * seen.max(0.0)) / count;
+    (
+        corrected,
+        ALLOWED * ((1.0 - corrected * corrected).max(0.0) / count).sqrt(),
+    )
 }
 
 /// How many correlation times a batch is long whose mean correlates like this with that of its neighbour. For an exponential
@@ -133,10 +166,10 @@ fn hidden(length: f64, batches: f64) -> f64 {
     of_run * (batches - 1.0) / (of_batch - of_run).max(f64::MIN_POSITIVE)
 }
 
-/// The variation over the batches of these runs of one kind. `length` is that of a single run in correlation times.
-pub fn variation(runs: &[Cells], length: Option<f64>) -> Batches {
+/// The variation over the batches of these runs of one kind. `length` is that of a single run.
+pub fn variation(runs: &[Cells], length: Option<Length>) -> Batches {
     match (runs, length) {
-        ([run], Some(length)) => {
+        ([run], Some(Length { least: length, .. })) => {
             let wanted = (length / BATCH) as usize;
             let most = COUNTS.iter().copied().find(|&count| count <= wanted).unwrap_or(4);
             of_batches(runs, most, hidden(length, most as f64))
@@ -151,7 +184,7 @@ pub fn variation(runs: &[Cells], length: Option<f64>) -> Batches {
 /// The standard error of a quantile of a run of so many correlation times, from the quantiles of its four quarters; `None` where
 /// they are too short. It is wider than what [`variation`] leads to, and exists where the run's largest values are too few for
 /// that.
-pub fn of_quarters(in_order: &[i64], quantile: Quantile, length: f64) -> Option<f64> {
+pub fn of_quarters(in_order: &[i64], quantile: Quantile, length: Length) -> Option<f64> {
     let each = in_order.len() / 4;
     if each < 2 {
         return None;
@@ -162,7 +195,7 @@ pub fn of_quarters(in_order: &[i64], quantile: Quantile, length: f64) -> Option<
         .map(|quarter| quantile.of(&mut quarter.to_vec(), Ord::cmp).unwrap_or(0) as f64);
     let quarters: Vec<f64> = quarters.collect();
     let (_, variance) = mean_and_variance(&quarters)?;
-    Some((variance / 4.0 * hidden(length, 4.0)).sqrt())
+    Some((variance / 4.0 * hidden(length.least, 4.0)).sqrt())
 }
 
 fn of_batches(runs: &[Cells], batches: usize, hidden: f64) -> Option<Batches> {
@@ -216,7 +249,12 @@ mod tests {
         // φ = e^(−1/τ): 2 000 frames of τ = 100 are 20 times, 6 000 of τ = 50 are 120.
         for (n, tau, times) in [(2_000, 100.0, 20.0), (6_000, 50.0, 120.0), (4_000, 400.0, 10.0)] {
             let phi = f64::exp(-1.0 / tau);
-            let found = (0..101).map(|seed| Cells::new(&autoregressive(phi, n, seed), 0).length().unwrap());
+            let found = (0..101).map(|seed| {
+                Cells::new(&autoregressive(phi, n, seed), 0)
+                    .length()
+                    .unwrap()
+                    .times
+            });
             let found = median_of(found.collect());
             assert!((0.6..1.7).contains(&(found / times)), "{found} of {times}");
         }

@@ -14,7 +14,7 @@
 //! If no autocorrelation is detected, the interval is that of independent frames. `docs/measurement.md` has the coverage of both.
 
 use jetlag_stats::autocorrelation::{Correlation, correlation};
-use jetlag_stats::batches::{Batches, Cells, of_quarters, variation};
+use jetlag_stats::batches::{Batches, Cells, Length, of_quarters, variation};
 use jetlag_stats::normal::normal_quantile;
 use jetlag_stats::quantile::Quantile;
 use jetlag_stats::spells::{ENOUGH, Spells, spells};
@@ -39,7 +39,7 @@ struct Indicator {
     neighbours: Correlation,
     batches: Batches,
     /// The series' length in correlation times; `None` where it is of several runs, or too short to tell.
-    length: Option<f64>,
+    length: Option<Length>,
     /// The quantile's standard error by the quarters of a run that has few correlation times, ns.
     by_quarters: Option<f64>,
 }
@@ -95,7 +95,8 @@ impl Dependence {
     const LEAST: (f64, f64) = (0.5, 1.0);
     /// Below so many, the τ of the quantile itself is too imprecise, and that of those closer to the middle counts too.
     const FEW: f64 = 3.0;
-    /// Correlation times below which a run says nothing of others.
+    /// Correlation times below which a run says nothing of others. A larger bound is no safer one: the runs that seem longer than they
+    /// are would be left, and their intervals hold least (docs/measurement.md).
     const SHORTEST: f64 = 2.0;
     /// Correlation times below which the quarters of a run are looked at.
     const SHORT: f64 = 60.0;
@@ -137,7 +138,7 @@ impl Dependence {
                 batches: variation(&cells, length),
                 length,
                 by_quarters: length
-                    .filter(|length| *length < Self::SHORT && quantile <= Quantile::P95)
+                    .filter(|length| length.times < Self::SHORT && quantile <= Quantile::P95)
                     .and_then(|length| of_quarters(runs.first()?, quantile, length)),
             };
         }
@@ -264,7 +265,7 @@ impl Dependence {
                 .ok_or_else(|| Lack::Frames(more()));
         }
         let own = self.up_to(quantile).last().copied().unwrap_or(Indicator::NONE);
-        if own.length.is_some_and(|length| length < Self::SHORTEST) {
+        if own.length.is_some_and(|length| length.times < Self::SHORTEST) {
             return Err(Lack::Wanders);
         }
         if let Some(few) = self.spells.filter(|spells| spells.seen < ENOUGH) {
@@ -307,7 +308,7 @@ impl Dependence {
             return Ok(inflation);
         }
         let median = self.at.first().copied().unwrap_or(Indicator::NONE);
-        if median.length.is_some_and(|length| length < Self::SHORTEST) {
+        if median.length.is_some_and(|length| length.times < Self::SHORTEST) {
             return Err(Lack::Wanders);
         }
         if let Some(few) = self.spells.filter(|spells| spells.seen < ENOUGH) {
