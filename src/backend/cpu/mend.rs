@@ -19,6 +19,7 @@
 //!   number is among them, of which it gives the first. Sign of 0 is 0; in rten it is 1.
 //! - A reduction over no axes that is told to do nothing then (`noop_with_empty_axes`) is what it does to each element; one that is not
 //!   told so reduces all axes. rten takes an empty list of axes otherwise.
+//! - Squeeze and Unsqueeze at one axis that is no list, which functions of ONNX have, get a list.
 //! - `QuantizeLinear` without a zero point has 0 as uint8; rten refuses it in the middle of a run.
 //! - An `If` whose condition is a constant is the branch that is taken.
 //! - A node without a name gets one, for else an error in the middle of a run speaks of `operator ""`.
@@ -319,6 +320,19 @@ fn as_executed(node: &NodeProto, known: &Known) -> Option<Vec<NodeProto>> {
                 renamed("Where", &[&is_number, &first, &first_nan]),
             ]);
             Some(nodes)
+        }
+        "Squeeze" | "Unsqueeze" if node.input.get(1).and_then(|axes| known.dims(axes)) == Some(&[]) => {
+            let [one, axes] = ["one", "axes"].map(part);
+            let mut listed = node.clone();
+            let single = std::mem::replace(listed.input.get_mut(1)?, axes.clone());
+            Some(vec![
+                NodeProto {
+                    attribute: vec![ints("value_ints", vec![1])],
+                    ..made("Constant", &[], &one)
+                },
+                made("Reshape", &[&single, &one], &axes),
+                listed,
+            ])
         }
         reduction if reduction.starts_with("Reduce") && is_left_alone(node) && is_empty(node, known) => {
             let each = match reduction {

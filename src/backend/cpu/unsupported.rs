@@ -305,6 +305,20 @@ fn of_its_kind(node: &NodeProto, known: &Known) -> Option<&'static str> {
              between classes others would stay than ONNX says; export the network without its suppression (Ultralytics: nms=False) and \
              let the spec's `nms` do it",
         ),
+        "Attention" if is_mask_short(node, known) => {
+            Some("a mask of fewer positions than there are keys is not filled up")
+        }
+        "BitCast"
+            if not_bitwise(element(0))
+                || not_bitwise(
+                    int(node, "to")
+                        .and_then(|to| i32::try_from(to).ok())
+                        .map(DataType),
+                ) =>
+        {
+            Some("whole numbers and flags are kept in 32 bits, whose bits are others")
+        }
+        "ReduceMax" | "ReduceMin" if element(0) == Some(DataType::BOOL) => Some("it does not support flags"),
         "ReduceL2" | "ReduceLogSum" | "ReduceLogSumExp" | "ReduceMean"
             if node.input.first().is_some_and(|input| known.is_whole(input)) =>
         {
@@ -327,6 +341,23 @@ fn of_its_kind(node: &NodeProto, known: &Known) -> Option<&'static str> {
         "Resize" if text(node, "mode") == Some("cubic") => Some("cubic interpolation would run as linear"),
         _ => None,
     }
+}
+
+/// Whether the runtime keeps a type in other bits than ONNX.
+fn not_bitwise(element: Option<DataType>) -> bool {
+    matches!(
+        element,
+        Some(DataType::BOOL | DataType::INT64 | DataType::UINT64 | DataType::DOUBLE)
+    )
+}
+
+/// Whether the mask of an Attention is known to have fewer columns than there are keys: the last dimension but one of these.
+fn is_mask_short(node: &NodeProto, known: &Known) -> bool {
+    let extent = |input: usize, from_end: usize| {
+        let dims = known.dims(node.input.get(input)?)?;
+        dims.get(dims.len().checked_sub(from_end)?).copied().flatten()
+    };
+    matches!((extent(3, 1), extent(1, 2)), (Some(mask), Some(keys)) if 1 < mask && mask < keys)
 }
 
 /// The runtime keeps whole numbers in 32 bits, and cuts those beyond at the ends. To where a slice ends, and to the bounds of whole

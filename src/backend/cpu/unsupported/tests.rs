@@ -325,6 +325,48 @@ fn what_is_lacking_is_said_and_what_is_not_used_of_it_does_not_matter() {
             &["y"],
             Some("linear"),
         ),
+        (
+            node("ReduceMean", &["x"], &["y"]),
+            vec![value("x", DataType::INT64, &[4])],
+            &["y"],
+            Some("floats only"),
+        ),
+        (
+            node("ReduceMean", &["x"], &["y"]),
+            vec![float("x", &[4])],
+            &["y"],
+            None,
+        ),
+        (
+            node("ReduceMax", &["x"], &["y"]),
+            vec![value("x", DataType::BOOL, &[4])],
+            &["y"],
+            Some("flags"),
+        ),
+        (
+            with(node("BitCast", &["x"], &["y"]), &[("to", Int(7))]),
+            vec![value("x", DataType::INT32, &[4])],
+            &["y"],
+            Some("32 bits"),
+        ),
+        (
+            with(node("BitCast", &["x"], &["y"]), &[("to", Int(6))]),
+            vec![float("x", &[4])],
+            &["y"],
+            None,
+        ),
+        (
+            node("Attention", &["x", "k", "v", "mask"], &["y"]),
+            vec![float("k", &[2, 3, 6, 8]), float("mask", &[2, 3, 4, 4])],
+            &["y"],
+            Some("fewer positions"),
+        ),
+        (
+            node("Attention", &["x", "k", "v", "mask"], &["y"]),
+            vec![float("k", &[2, 3, 6, 8]), float("mask", &[2, 3, 4, 6])],
+            &["y"],
+            None,
+        ),
         // Others' operators of the same name are others.
         (
             node("acme.GRU", &["x", "w", "r", "b", "n"], &["y"]),
@@ -527,7 +569,13 @@ fn answer(node: NodeProto, x: &[f32]) -> Vec<f32> {
         dims: vec![0],
         ..TensorProto::default()
     };
-    model.graph.as_mut().unwrap().initializer = vec![limit("low", -1.0), limit("high", 6.0), no_axes];
+    let first = TensorProto {
+        name: Some("first".to_owned()),
+        data_type: Some(DataType::INT64),
+        int64_data: vec![0],
+        ..TensorProto::default()
+    };
+    model.graph.as_mut().unwrap().initializer = vec![limit("low", -1.0), limit("high", 6.0), no_axes, first];
     let runs = load_model(&source(&model)).unwrap();
     let x = rten_tensor::Tensor::from_data(&[x.len()], x.to_vec());
     let found = runs.run_one(rten::Value::from(x).into(), None).unwrap();
@@ -577,6 +625,7 @@ fn edges_of_operators_are_those_of_onnx() {
     }
     let sum = node("ReduceSum", &["x", "axes"], &["y"]);
     same(&answer(sum, &[-3.0, 2.0]), &[-1.0]);
+    same(&of("Unsqueeze", &["x", "first"]), &edges);
 }
 
 #[test]
