@@ -54,6 +54,43 @@ fn no_circle_of_modules() {
     }
 }
 
+/// The floors of the analysis, the lowest first.
+const FLOORS: [&[&str]; 6] = [
+    &["gathering"],
+    &["code", "explained", "summary", "stats"],
+    &["amounts", "figures", "expectation", "catalogue"],
+    &["topics"],
+    &["judging"],
+    &["foreign", "live", "summarizer"],
+];
+
+#[test]
+fn the_analysis_imports_downwards() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/jetlag-report/src");
+    let modules = modules(&root);
+    let floor = |module: &Module| {
+        let [_, name, ..] = module.as_slice() else {
+            return None;
+        };
+        Some(FLOORS.iter().position(|floor| floor.contains(&name.as_str())))
+    };
+    let of_analysis = |module: &Module| module.first().is_some_and(|first| first == "analysis");
+    let without: Vec<&Module> = modules
+        .keys()
+        .filter(|m| of_analysis(m) && floor(m) == Some(None))
+        .collect();
+    assert!(without.is_empty(), "on no floor: {without:?}");
+    let imports = imports(&modules);
+    let upwards: Vec<String> = imports
+        .iter()
+        .filter(|(from, _)| of_analysis(from))
+        .flat_map(|(from, to)| to.iter().filter(|to| of_analysis(to)).map(move |to| (from, to)))
+        .filter(|(from, to)| floor(to) > floor(from) && floor(from).is_some())
+        .map(|(from, to)| format!("{} names {}", from.join("::"), to.join("::")))
+        .collect();
+    assert!(upwards.is_empty(), "{}", upwards.join("\n"));
+}
+
 #[test]
 fn a_circle_is_found() {
     let module = |path: &str| -> Module { path.split("::").map(str::to_owned).collect() };

@@ -17,8 +17,8 @@ pub use parse::parse;
 use crate::analysis::figures::Key;
 use jetlag_figure::Support;
 
-use super::figures::{self, Absent, Found, Run};
-use super::summary::{ExpectationResult, TenantSummary};
+use crate::analysis::figures::{self, Absent, Found, Run};
+use crate::analysis::summary::{ExpectationResult, TenantSummary};
 
 /// One line of `expect`: a figure of a tenant or of the machine, a comparison and a limit.
 #[derive(Clone, Debug, PartialEq)]

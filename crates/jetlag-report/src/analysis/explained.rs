@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::code::Code;
+use crate::analysis::code::Code;
 use crate::record::Finding;
 
 /// A finding with the one that it follows from.

@@ -93,7 +93,7 @@ impl LiveView {
 
     /// Nothing yet, of a recording's tenants.
     pub fn of_recording(title: String, manifest: &Manifest) -> LiveView {
-        LiveView::of_scenario(title, &super::plan::of(manifest))
+        LiveView::of_scenario(title, &crate::analysis::gathering::plan::of(manifest))
     }
 
     /// Updates the state by an event.

@@ -3,9 +3,9 @@
 use jetlag_stats::normal::normal_quantile;
 use jetlag_stats::quantile::Quantile;
 
-use super::dependence::Dependence;
-use super::series::{Distribution, Interval};
-use super::summary::{Estimate, Lack, Stats};
+use crate::analysis::gathering::dependence::Dependence;
+use crate::analysis::gathering::series::{Distribution, Interval};
+use crate::analysis::summary::{Estimate, Lack, Stats};
 use crate::units::Nanos;
 
 const CONFIDENCE: f64 = 0.95;
@@ -111,7 +111,7 @@ mod tests {
     use rand_pcg::rand_core::SeedableRng;
 
     use super::*;
-    use crate::analysis::series::Series;
+    use crate::analysis::gathering::series::Series;
 
     /// Response times around 10 ms whose logarithm is autoregressive of the first order, φ = 0 being independent.
     fn responses(phi: f64, n: usize, seed: u64) -> Vec<i64> {

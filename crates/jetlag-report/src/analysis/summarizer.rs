@@ -2,30 +2,43 @@
 
 use std::collections::HashSet;
 
-use super::code::Code;
-use super::critical::Member;
-use super::failures::Failures;
-use super::figures::Run;
-use super::host::HostReadings;
-use super::idle::HostIdle;
-use super::interference::{self, Phases};
-use super::judge::judge;
-use super::kernels;
-use super::outputs;
-use super::plot::{self, Drawn};
-use super::power::{self, Power};
-use super::recorded::Recorded;
-use super::series::Series;
-use super::stamps::StampCheck;
-use super::summary::{Overhead, RunSummary, SCHEMA, Summary, TenantSummary, Verdict};
-use super::tenant::{self, Gathered, Measured, Samples};
-use super::traced::Traced;
-use super::track::Tracks;
-use super::watch::Watch;
-use super::{
-    attribution, budget, clocks, conditions, drawn, duty, explained, failed, findings, memory, observer,
-    outliers, phases, plan, sampling, sensors, stats,
-};
+use crate::analysis::code::Code;
+use crate::analysis::explained;
+use crate::analysis::figures::Run;
+use crate::analysis::gathering::failures::Failures;
+use crate::analysis::gathering::idle::HostIdle;
+use crate::analysis::gathering::plan;
+use crate::analysis::gathering::plot::{self, Drawn};
+use crate::analysis::gathering::recorded::Recorded;
+use crate::analysis::gathering::series::Series;
+use crate::analysis::gathering::stamps::StampCheck;
+use crate::analysis::gathering::traced::Traced;
+use crate::analysis::gathering::track::Tracks;
+use crate::analysis::gathering::watch::Watch;
+use crate::analysis::judging::findings;
+use crate::analysis::judging::judge::judge;
+use crate::analysis::stats;
+use crate::analysis::summary::{Overhead, RunSummary, SCHEMA, Summary, TenantSummary, Verdict};
+use crate::analysis::topics::causes::clocks;
+use crate::analysis::topics::causes::conditions;
+use crate::analysis::topics::causes::host::HostReadings;
+use crate::analysis::topics::causes::memory;
+use crate::analysis::topics::causes::outliers;
+use crate::analysis::topics::duty;
+use crate::analysis::topics::inputs::outputs;
+use crate::analysis::topics::interference::{self, Phases};
+use crate::analysis::topics::latency::failed;
+use crate::analysis::topics::latency::tenant::{self, Gathered, Measured, Samples};
+use crate::analysis::topics::phases;
+use crate::analysis::topics::power::attribution;
+use crate::analysis::topics::power::budget;
+use crate::analysis::topics::power::rails::{self, Power};
+use crate::analysis::topics::power::sampling;
+use crate::analysis::topics::power::sensors;
+use crate::analysis::topics::traces::critical::Member;
+use crate::analysis::topics::traces::drawn;
+use crate::analysis::topics::traces::kernels;
+use crate::analysis::topics::traces::observer;
 use crate::record::{
     Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, PROCESSES_FACT, Phase, RECORDING_WINDOW,
     WindowRecord,
@@ -227,7 +240,7 @@ impl Summarizer {
         outliers::explain(&self.watch.finish(), &mut tenants, &tracks, window);
         let mut power = window.map_or_else(Power::default, |window| {
             let asked_idle = scenario.baseline.idle.is_some() && scenario.clock == ClockKind::Real;
-            power::summarize(&tracks, window, windows.named(IDLE_WINDOW), asked_idle)
+            rails::summarize(&tracks, window, windows.named(IDLE_WINDOW), asked_idle)
         });
         if let Some(energy) = &mut power.energy {
             attribution::attribute(energy, &power.rails, &power.parts, &mut tenants);

@@ -3,8 +3,8 @@
 use crate::analysis::figures::{Key, KeyError};
 use jetlag_figure::Unit;
 
-use super::super::amounts::{self, Unreadable};
 use super::{Comparison, Expectation, ExpectationError};
+use crate::analysis::amounts::{self, Unreadable};
 
 /// Parses a line; tenants are known by name.
 pub fn parse(text: &str, tenants: &[&str]) -> Result<Expectation, ExpectationError> {

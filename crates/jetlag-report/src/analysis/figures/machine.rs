@@ -3,10 +3,10 @@
 //! Which rails and sensors a machine has is known only from its run, so their names are looked up when a figure is read; what is missing
 //! then is a fact ([`Absent`]).
 
-use super::super::summary::{EnergySummary, P95_VALUES, RailSummary, SensorSummary};
-use super::super::uncertainty::UNSEEN;
 use super::key::{Host, Key, Kind, Level, Line, OfRail, PerFrame, Power, Whole};
 use super::{Absent, Found, Reading, Run};
+use crate::analysis::gathering::uncertainty::UNSEEN;
+use crate::analysis::summary::{EnergySummary, P95_VALUES, RailSummary, SensorSummary};
 use crate::record::Part;
 
 /// A figure that is no tenant's.

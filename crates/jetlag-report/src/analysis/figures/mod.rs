@@ -16,10 +16,12 @@ pub use key::{Key, KeyError};
 
 pub(crate) use key::found::Absent;
 pub(super) use key::found::{Found, Reading};
-pub(super) use rules::{Sample, SaysNothing, is_slowdown, needs, quantiles, sample, says_nothing};
+pub(super) use rules::{QuantileSupport, SaysNothing, is_slowdown, needs, quantiles, sample, says_nothing};
 pub(super) use series::quantile as quantile_of;
 
-use super::summary::{EnergySummary, HostSummary, RailSummary, SensorSummary, Summary, TenantSummary};
+use crate::analysis::summary::{
+    EnergySummary, HostSummary, RailSummary, SensorSummary, Summary, TenantSummary,
+};
 
 /// A run in figures: what a summary has, also while it is made.
 #[derive(Clone, Debug)]

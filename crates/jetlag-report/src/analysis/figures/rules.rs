@@ -3,11 +3,11 @@
 use super::Key;
 use super::key::{Plain, Series, Statistic};
 
-use super::super::lack::Lack;
-use super::super::missed;
-use super::super::summary::TenantSummary;
 use super::key::for_quartiles;
 use super::series::{quantile, series};
+use crate::analysis::gathering::lack::Lack;
+use crate::analysis::gathering::missed;
+use crate::analysis::summary::TenantSummary;
 use jetlag_stats::quantile::Quantile;
 
 /// Quantiles of one series whose intervals are known.
@@ -24,14 +24,14 @@ pub(in super::super) enum SaysNothing {
 
 /// The quantile and the sample behind a value, to say what is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Sample {
+pub(in super::super) struct QuantileSupport {
     pub(in super::super) quantile: Quantile,
     pub(in super::super) count: u64,
     /// What the frames lack for its interval.
     pub(in super::super) lacks: Option<Lack>,
 }
 
-impl Sample {
+impl QuantileSupport {
     /// Whether it lacks an interval because frames depend on each other, and not because independent ones would be too few.
     pub(in super::super) fn depends(self) -> bool {
         self.lacks > Some(Lack::Frames(self.quantile.needs()))
@@ -77,8 +77,8 @@ pub(in super::super) fn quantiles(key: &Key, tenant: &TenantSummary) -> Option<(
 }
 
 /// The quantile that it is made of, and the number of frames for it; none if it is not made of a quantile.
-pub(in super::super) fn sample(key: &Key, tenant: &TenantSummary) -> Option<Sample> {
-    let sample = |quantile, count, lacks| Sample {
+pub(in super::super) fn sample(key: &Key, tenant: &TenantSummary) -> Option<QuantileSupport> {
+    let sample = |quantile, count, lacks| QuantileSupport {
         quantile,
         count,
         lacks,

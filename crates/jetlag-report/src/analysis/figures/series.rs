@@ -2,10 +2,10 @@
 
 use jetlag_figure::Support;
 
-use super::super::summary::{Stats, TenantSummary};
 use super::Key;
 use super::key::found::{Absent, Found, Reading, exact, of_run};
 use super::key::{Series, Statistic};
+use crate::analysis::summary::{Stats, TenantSummary};
 use jetlag_stats::quantile::Quantile;
 
 /// A figure of this tenant.

@@ -25,8 +25,8 @@ pub mod what_if;
 
 use serde::Serialize;
 
-pub use super::explained::Explained;
-pub use super::lack::Lack;
+pub use crate::analysis::explained::Explained;
+pub use crate::analysis::gathering::lack::Lack;
 pub use duty::DutyCycle;
 pub use input_effect::InputEffect;
 pub use interference::Interference;
@@ -52,9 +52,9 @@ pub use tenant::{
 
 pub use waterfall::{Part, Waterfall};
 
-use super::code::Code;
-pub use super::plot::Plots;
-pub use super::recorded::Recorded;
+use crate::analysis::code::Code;
+pub use crate::analysis::gathering::plot::Plots;
+pub use crate::analysis::gathering::recorded::Recorded;
 use crate::record::{DAMAGED_SOURCE, NOT_STARTED};
 pub use crate::record::{Device, Finding, Stage};
 

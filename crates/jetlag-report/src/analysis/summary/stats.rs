@@ -4,7 +4,7 @@ use jetlag_stats::quantile::Quantile;
 use serde::{Serialize, Serializer};
 
 use super::interference::Withheld;
-use crate::analysis::lack::Lack;
+use crate::analysis::gathering::lack::Lack;
 
 /// A value of this run with what it says of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

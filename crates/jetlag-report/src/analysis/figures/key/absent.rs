@@ -3,7 +3,7 @@
 use super::Kind;
 use jetlag_figure::{Known, number::percent};
 
-use crate::analysis::lack::Lack;
+use crate::analysis::gathering::lack::Lack;
 use crate::analysis::summary::P95_VALUES;
 
 /// Why a run does not have a figure.

@@ -3,7 +3,7 @@
 use jetlag_figure::Support;
 
 pub(crate) use super::absent::Absent;
-use crate::analysis::lack::Lack;
+use crate::analysis::gathering::lack::Lack;
 
 /// What a run has of a figure.
 pub(crate) type Reading = Result<Found, Absent>;

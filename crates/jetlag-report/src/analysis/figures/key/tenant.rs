@@ -9,7 +9,7 @@ use jetlag_stats::quantile::Quantile;
 use super::found::{Absent, Found, Reading, between, count, exact, lacking, of_run};
 use super::words::{figures, shown, words};
 use super::{Better, Entry, Shown};
-use crate::analysis::lack::Lack;
+use crate::analysis::gathering::lack::Lack;
 use crate::analysis::summary::{
     Energy, Estimate, Interpolated, MemorySummary, Slowdown, TenantSummary, Trimmed, Wander,
 };

@@ -1,0 +1,4 @@
+//! Other programs' results: read, and written.
+
+pub mod cvcuda;
+pub mod trtexec;
