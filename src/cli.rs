@@ -293,3 +293,15 @@ pub enum Format {
     /// JSON for programs.
     Json,
 }
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TableFormat {
+    /// Tables for people.
+    #[default]
+    Text,
+    /// The same as Markdown, for a pull request.
+    Markdown,
+    /// JSON for programs.
+    Json,
+}

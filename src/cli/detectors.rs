@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Format;
+use super::{Format, TableFormat};
 
 /// Arguments of `jetlag inspect`.
 #[derive(Debug, Args)]
@@ -123,7 +123,7 @@ pub struct EvalArgs {
     pub fail_if: Vec<String>,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: TableFormat,
 }
 
 /// Arguments of `jetlag view`.

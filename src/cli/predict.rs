@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::Format;
+use super::{Format, TableFormat};
 use crate::record::ModeClocks;
 
 /// Subcommands of `jetlag predict`.
@@ -75,7 +75,7 @@ pub struct PairsEval {
     pub seed: u64,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: TableFormat,
 }
 
 /// Arguments of `jetlag predict pairs apply`.
@@ -148,7 +148,7 @@ pub struct PredictEval {
     pub seed: u64,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: TableFormat,
 }
 
 /// Arguments of `jetlag predict apply`.

@@ -62,6 +62,8 @@ pub enum SweepFormat {
     /// A table for people.
     #[default]
     Text,
+    /// The same as Markdown, for a pull request.
+    Markdown,
     /// JSON for programs.
     Json,
     /// CSV, as table.csv in the folder.

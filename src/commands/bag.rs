@@ -5,8 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::outcome::{Outcome, WrongUse};
-use super::output::print;
-use super::report::style;
+use super::output::{print, style};
 use crate::cli::Format;
 use crate::show::bag as show;
 use crate::source::recordings;

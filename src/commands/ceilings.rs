@@ -49,7 +49,7 @@ pub(super) fn run(args: &CeilingsArgs) -> anyhow::Result<Outcome> {
     }
     match args.format {
         Format::Json => print(&json)?,
-        Format::Text => print(&of_ceilings(&measured, &super::report::style()))?,
+        Format::Text => print(&of_ceilings(&measured, &super::output::style()))?,
     }
     Ok(Outcome::Done)
 }

@@ -19,7 +19,7 @@ use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::outcome::{Outcome, WrongUse};
-use super::output::{print_styled, say};
+use super::output::{print_styled, say, style};
 use super::phases::{length, phases};
 use super::programs;
 use super::report;
@@ -77,7 +77,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
     let comparison = compared.map_err(|error| WrongUse(error.to_string()))?;
     let mut out = Vec::new();
     match args.format {
-        ResultFormat::Text => crate::report::compare::write(&comparison, &mut out, &report::style())?,
+        ResultFormat::Text => crate::report::compare::write(&comparison, &mut out, &style())?,
         ResultFormat::Github => crate::report::github::write_comparison(&comparison, &mut out)?,
         ResultFormat::Markdown => crate::report::compare::write_markdown(&comparison, &mut out)?,
         ResultFormat::Json => {
@@ -85,7 +85,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Outcome> {
             out.push(b'\n');
         }
     }
-    let is_coloured = args.format == ResultFormat::Text && report::style().colour;
+    let is_coloured = args.format == ResultFormat::Text && style().colour;
     print_styled(&String::from_utf8(out)?, is_coloured)?;
     if let Some(page) = &args.html {
         let files: Vec<PathBuf> = args.runs.iter().map(PathBuf::from).collect();

@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::outcome::{Outcome, WrongUse};
-use super::output::{print, print_styled, say};
-use super::report::style;
+use super::output::{print, print_styled, say, style};
 use super::run_path::spare_files;
 use crate::analysis::counters::{Asked, COUNTERS_SCHEMA, Caches, Counters, Measurement, measurement, read};
 use crate::analysis::counters::{is_table, wanted};

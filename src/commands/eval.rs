@@ -2,25 +2,28 @@
 //!
 //! ```text
 //! $ jetlag eval engines/lidar.ron --data scenes
-//! class   labels  found  missed  false positives  precision  recall
-//! Car        812    790      22            31      0.962   0.973
+//! DETECTIONS OF LIDAR  100 frames of scenes, overlap at least 0.5 seen from above
+//!   class   labels  found  missed  false positives  precision  recall
+//!   Car        812    790      22            31      0.962   0.973
 //! ```
 //! Every frame of a labelled folder goes through the detector, one after the other: nothing is timed. The
 //! matching is in `detector::eval`; which labels count is decided here, per sensor.
 
 mod detections;
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use comfy_table::{CellAlignment, Table, presets};
+use jetlag_figure::section::{Cell, Section, Table};
 use jetlag_record::classes::ClassMap;
 use serde::Serialize;
 
 use super::opening;
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
-use crate::cli::{EvalArgs, Format};
+use super::section::{Medium, print_sections};
+use crate::cli::EvalArgs;
 use crate::detector::eval::{Counts, Evaluation, FrameTruth, Truth};
 use crate::detector::{Box3d, Place};
 use crate::scenario::{DetectorRef, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Reading};
@@ -123,23 +126,10 @@ pub fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
     );
     bar.finish_and_clear();
     let report = report?;
-    print(&match args.format {
-        Format::Text => format!(
-            "{}: {} frames of {}, overlap at least {}{}\n\n{}\n{}",
-            report.detector,
-            report.frames,
-            named.display(),
-            settings.min_iou,
-            if input == ContentKind::Image {
-                ""
-            } else {
-                " seen from above"
-            },
-            table(&report),
-            notes(&report)
-        ),
-        Format::Json => serde_json::to_string_pretty(&report)? + "\n",
-    })?;
+    match Medium::of(args.format) {
+        Some(medium) => print_sections(&[section(&report, named, input)], medium)?,
+        None => print(&(serde_json::to_string_pretty(&report)? + "\n"))?,
+    }
     Ok(Outcome::Done)
 }
 
@@ -434,41 +424,19 @@ fn evaluate(
     })
 }
 
-/// What the table does not show: classes without labels, and those that are not scored.
-fn notes(report: &EvalReport) -> String {
-    let mut out = String::new();
-    let without: Vec<String> = report
-        .rows
-        .iter()
-        .filter(|row| row.labels == 0 && row.class != ALL)
-        .map(|row| match row.false_alarms {
-            0 => row.class.clone(),
-            1 => format!("{} (1 false positive)", row.class),
-            alarms => format!("{} ({alarms} false positives)", row.class),
-        })
-        .collect();
-    if !without.is_empty() {
-        out += &format!("\nwithout labels: {}\n", without.join(", "));
-    }
-    if !report.not_scored.is_empty() {
-        let (count, few) = (report.not_scored.len(), report.not_scored.iter().take(5));
-        let few: Vec<&str> = few.map(String::as_str).collect();
-        let more = if count > few.len() { ", …" } else { "" };
-        out += &format!(
-            "\nnot scored, since these labels have no such class: {} of its classes ({}{more})\n",
-            count,
-            few.join(", ")
-        );
-    }
-    out
-}
-
-/// The table for people.
-pub fn table(report: &EvalReport) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header([
-        "class",
+/// For people; `data` is where the labels are.
+fn section(report: &EvalReport, data: &Path, input: ContentKind) -> Section<Infallible> {
+    let from_above = match input {
+        ContentKind::Image => "",
+        _ => " seen from above",
+    };
+    let note = format!(
+        "{} frames of {}, overlap at least {}{from_above}",
+        report.frames,
+        data.display(),
+        report.settings.min_iou
+    );
+    let mut table = Table::new("").words("class").numbers([
         "labels",
         "found",
         "missed",
@@ -476,30 +444,61 @@ pub fn table(report: &EvalReport) -> Table {
         "precision",
         "recall",
     ]);
-    let share = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.3}"));
-    for row in report
+    let share = |value: Option<f64>| Cell::of(value, |value| format!("{value:.3}"));
+    let scored = report
         .rows
         .iter()
-        .filter(|row| row.labels > 0 || row.class == ALL)
-    {
-        table.add_row([
-            row.class.clone(),
-            row.labels.to_string(),
-            row.found.to_string(),
-            row.missed.to_string(),
-            row.false_alarms.to_string(),
+        .filter(|row| row.labels > 0 || row.class == ALL);
+    for row in scored {
+        let count = |count: u64| Cell::new(count.to_string());
+        table.row([
+            Cell::new(row.class.as_str()),
+            count(row.labels),
+            count(row.found),
+            count(row.missed),
+            count(row.false_alarms),
             share(row.precision),
             share(row.recall),
         ]);
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    Section::new("detections", format!("Detections of {}", report.detector), note)
+        .table(table)
+        .remarks(without_labels(report))
+        .remarks(not_scored(report))
+}
+
+/// Classes without labels, which the table leaves out.
+fn without_labels(report: &EvalReport) -> Option<String> {
+    let without = report
+        .rows
+        .iter()
+        .filter(|row| row.labels == 0 && row.class != ALL);
+    let without = without.map(|row| match row.false_alarms {
+        0 => row.class.clone(),
+        1 => format!("{} (1 false positive)", row.class),
+        alarms => format!("{} ({alarms} false positives)", row.class),
+    });
+    let without: Vec<String> = without.collect();
+    (!without.is_empty()).then(|| format!("without labels: {}", without.join(", ")))
+}
+
+fn not_scored(report: &EvalReport) -> Option<String> {
+    const FEW: usize = 5;
+    let all = &report.not_scored;
+    let few = all.get(..FEW).unwrap_or(all).join(", ");
+    let more = if all.len() > FEW { ", …" } else { "" };
+    (!all.is_empty()).then(|| {
+        format!(
+            "not scored, since these labels have no such class: {} of its classes ({few}{more})",
+            all.len()
+        )
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use jetlag_figure::section::markdown;
+
     use super::*;
     use crate::detector::eval::Truth;
     use crate::detector::{Box3d, Detection, Place};
@@ -563,12 +562,14 @@ mod tests {
             rows,
             not_scored: vec!["zebra".to_owned()],
         };
-        let text = table(&report).to_string();
-        assert!(text.contains("car") && !text.contains("person"), "{text}");
-        let notes = notes(&report);
+        let text = markdown::section(&section(&report, Path::new("scenes"), ContentKind::Image));
         assert!(
-            notes.contains("without labels: person") && notes.contains("1 of its classes (zebra)"),
-            "{notes}"
+            text.contains("| car | 2 |") && !text.contains("| person |"),
+            "{text}"
+        );
+        assert!(
+            text.contains("without labels: person") && text.contains("1 of its classes (zebra)"),
+            "{text}"
         );
         assert!(
             serde_json::to_string(&report)

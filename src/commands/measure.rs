@@ -10,7 +10,7 @@ use anyhow::Context;
 
 use super::compare::record;
 use super::outcome::{Outcome, WrongUse};
-use super::output::{print_styled, say};
+use super::output::{print_styled, say, style};
 use super::report;
 use super::runs::resolved;
 use super::signals::stop_on_signals;
@@ -94,13 +94,13 @@ pub(super) fn run(scenario: Option<&Path>, format: Format) -> anyhow::Result<Out
     let comparison = compare::compare(&sides, &[]).map_err(|error| WrongUse(error.to_string()))?;
     let mut out = Vec::new();
     match format {
-        Format::Text => crate::report::compare::write(&comparison, &mut out, &report::style())?,
+        Format::Text => crate::report::compare::write(&comparison, &mut out, &style())?,
         Format::Json => {
             serde_json::to_writer_pretty(&mut out, &comparison)?;
             out.push(b'\n');
         }
     }
-    let is_coloured = format == Format::Text && report::style().colour;
+    let is_coloured = format == Format::Text && style().colour;
     print_styled(&String::from_utf8(out)?, is_coloured)?;
     Ok(if interrupted {
         Outcome::Interrupted

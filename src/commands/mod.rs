@@ -58,6 +58,7 @@ mod sampling;
 #[cfg_attr(not(feature = "models"), path = "without_models/scores.rs")]
 mod scores;
 mod screen;
+mod section;
 mod selftest;
 mod signals;
 mod single;

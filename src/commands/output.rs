@@ -1,12 +1,13 @@
 //! What commands print: results to stdout, everything said to the person to stderr.
 
 use std::borrow::Cow;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use anyhow::Context;
 
 use crate::cli::Colours;
+use crate::report::Style;
 use crate::shown::{shown, shown_with_styles};
 
 /// As the command line has it; once for the whole program.
@@ -18,11 +19,35 @@ pub(super) fn colours(wanted: Colours) {
 }
 
 /// Whether results are coloured where a terminal would have them so.
-pub(super) fn is_coloured(on_this_terminal: bool) -> bool {
+fn is_coloured(on_this_terminal: bool) -> bool {
     match COLOURS.get().copied().unwrap_or_default() {
         Colours::Auto => on_this_terminal,
         Colours::Always => true,
         Colours::Never => false,
+    }
+}
+
+/// As wide as the terminal, and coloured if it is one and nobody has asked for none (NO_COLOR).
+pub(super) fn style() -> Style {
+    let is_terminal = std::io::stdout().is_terminal();
+    let columns = || {
+        ratatui::crossterm::terminal::size()
+            .ok()
+            .map(|(columns, _)| columns)
+    };
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    // Whoever sets it has measured: a pager, or a person whose output goes elsewhere.
+    let asked = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.trim().parse::<u16>().ok())
+        .filter(|columns| *columns > 0);
+    let plain = Style::default();
+    Style {
+        colour: is_coloured(is_terminal && !refused),
+        width: asked
+            .or_else(|| is_terminal.then(columns).flatten())
+            .unwrap_or(plain.width),
     }
 }
 

@@ -7,12 +7,13 @@ use std::path::Path;
 
 use jetlag_predict::{
     Dataset, EvalOptions, FeatureSet, FitOptions, LayerTable, Model, ModelError, PredictError, Protocol,
-    Question, Stage, Verdict, dataset, eval, fit, text,
+    Question, Stage, Verdict, dataset, eval, fit, sections, text,
 };
 use jetlag_work::{Dim, Given, Graph};
 
 use super::outcome::{Outcome, WrongUse};
 use super::output::{print, say};
+use super::section::{Medium, print_sections};
 use super::work;
 use crate::cli::{
     Features, Format, PredictApply, PredictCommand, PredictEval, PredictFit, PredictProtocol, PredictStage,
@@ -98,10 +99,10 @@ fn evaluate(args: &PredictEval) -> anyhow::Result<Outcome> {
         ..defaults
     };
     let evaluation = eval(&data, fitted.as_ref(), &options).map_err(|error| refused(&data, error))?;
-    print(&match args.format {
-        Format::Json => serde_json::to_string_pretty(&evaluation)? + "\n",
-        Format::Text => text::evaluation(&evaluation),
-    })?;
+    match Medium::of(args.format) {
+        Some(medium) => print_sections(&[sections::evaluation(&evaluation)], medium)?,
+        None => print(&(serde_json::to_string_pretty(&evaluation)? + "\n"))?,
+    }
     Ok(Outcome::Done)
 }
 

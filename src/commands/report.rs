@@ -9,7 +9,6 @@
 //!
 //! `jetlag run` ends in the same two functions, so that a run and its report can never disagree.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 
@@ -18,7 +17,7 @@ use anyhow::Context;
 use super::held::Given;
 use super::junit;
 use super::outcome::{Outcome, WrongUse};
-use super::output::{is_coloured, print, print_styled, say};
+use super::output::{print, print_styled, say, style};
 use super::run_path::spare_files;
 use super::scores;
 use super::words::{did_you_mean, newest};
@@ -442,30 +441,6 @@ fn outcome(summary: &Summary) -> Outcome {
         Outcome::Gaps
     } else {
         Outcome::Done
-    }
-}
-
-/// As wide as the terminal, and coloured if it is one and nobody has asked for none (NO_COLOR).
-pub(super) fn style() -> Style {
-    let is_terminal = std::io::stdout().is_terminal();
-    let columns = || {
-        ratatui::crossterm::terminal::size()
-            .ok()
-            .map(|(columns, _)| columns)
-    };
-    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-        || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    // Whoever sets it has measured: a pager, or a person whose output goes elsewhere.
-    let asked = std::env::var("COLUMNS")
-        .ok()
-        .and_then(|columns| columns.trim().parse::<u16>().ok())
-        .filter(|columns| *columns > 0);
-    let plain = Style::default();
-    Style {
-        colour: is_coloured(is_terminal && !refused),
-        width: asked
-            .or_else(|| is_terminal.then(columns).flatten())
-            .unwrap_or(plain.width),
     }
 }
 

@@ -8,9 +8,9 @@ use anyhow::Context;
 
 use super::held::Given;
 use super::outcome::Outcome;
-use super::output::{print, print_styled, say};
+use super::output::{print, print_styled, say, style};
 use super::recorded_work;
-use super::report::{self, style};
+use super::report;
 use super::run_path::spare_files;
 use crate::analysis::Summary;
 use crate::analysis::counters::Counters;

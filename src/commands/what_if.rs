@@ -13,8 +13,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::outcome::{Outcome, WrongUse};
-use super::output::{print_styled, say};
-use super::report::{detailed, open, say_failures, style, summarize, worst};
+use super::output::{print_styled, say, style};
+use super::report::{detailed, open, say_failures, summarize, worst};
 use crate::analysis::Summary;
 use crate::analysis::critical::{Member, critical};
 use crate::analysis::stamps::StampCheck;

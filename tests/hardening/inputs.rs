@@ -232,7 +232,7 @@ fn coco_annotations(bytes: &[u8]) {
         .collect();
     let names: Vec<String> = read.categories.into_iter().map(|(_, name)| name).collect();
     if let Ok(coco) = Coco::new(&names, &images) {
-        let _ = Scores::plain(&coco, Mode::Still).to_text();
+        let _ = Scores::plain(&coco, Mode::Still).section("camera");
     }
 }
 

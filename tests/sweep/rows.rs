@@ -32,11 +32,7 @@ fn many_axes_leave_room_for_figures_and_no_number_is_broken() {
     let folder = folder(&format!("Sweep(base: \"base.ron\", axes: [{}])", axes.join(", ")));
     done(&["sweep", "s.ron", "-o", "s", "--quiet"], folder.path());
     let text = done(&["sweep", "s"], folder.path());
-    for part in [
-        "camera.response.p99_ms",
-        "Settings:",
-        "overload=DropOldest(queue: 1)",
-    ] {
+    for part in ["camera.response.p99_ms", "overload=DropOldest(queue: 1)"] {
         assert!(text.contains(part), "`{part}` is not in: {text}");
     }
     let wide = jetlag(&["sweep", "s"], folder.path())
@@ -281,6 +277,7 @@ fn a_network_that_changes_between_runs_is_told_and_one_of_an_axis_ends_the_sweep
     assert!(!findings(0).contains("networks-changed"), "{table}");
     assert!(findings(1).contains("networks-changed-between-runs"), "{table}");
     let text = done(&["sweep", "s"], folder.path());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         text.contains("different networks (column networks): point 1"),
         "{text}"

@@ -3,7 +3,8 @@
 
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
-use jetlag_predict::{EvalOptions, FeatureSet, Protocol, dataset, eval, text};
+use jetlag_figure::section::markdown;
+use jetlag_predict::{EvalOptions, FeatureSet, Protocol, dataset, eval, sections, text};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut options = EvalOptions::default();
@@ -45,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let found = eval(&data, fit.as_ref(), &options)?;
     match json {
         true => println!("{}", serde_json::to_string_pretty(&found)?),
-        false => print!("{}", text::evaluation(&found)),
+        false => print!("{}", markdown::section(&sections::evaluation(&found))),
     }
     Ok(())
 }

@@ -1,113 +1,12 @@
-//! Evaluations, models and answers as lines for a terminal. No arithmetic that a program would want: that is in the types.
+//! Models and answers as lines for a terminal. No arithmetic that a program would want: that is in the types.
 
 use std::fmt::Write;
 
-use crate::dataset::{Dataset, STALL_RULE, Stall, Target, Undescribed};
-use crate::eval::{Evaluation, Protocol};
+use crate::dataset::{Dataset, Target};
 use crate::features::FeatureSet;
 use crate::model::{Answer, HeldOut, Kin, Model, Prediction, Reason, Verdict};
-use crate::words::many;
-
-/// A table of errors, and what was left out.
-pub fn evaluation(evaluation: &Evaluation) -> String {
-    let mut text = String::new();
-    let features = evaluation.features.map_or_else(
-        || "features chosen by what is fitted".to_owned(),
-        |features| features.to_string(),
-    );
-    let how = match evaluation.protocol {
-        None => "fitted on another folder".to_owned(),
-        Some(Protocol::SameNetwork) => {
-            "each network by itself, fitted on levels 0, 30, 50, 70, 90".to_owned()
-        }
-        Some(Protocol::Pooled) => "all networks together, fitted on levels 0, 30, 50, 70, 90".to_owned(),
-        Some(Protocol::LeaveOneNetworkOut) => "each network from the others".to_owned(),
-        Some(Protocol::LeaveModesOut) => {
-            format!("power modes from {} others", evaluation.modes.unwrap_or_default())
-        }
-    };
-    line(
-        &mut text,
-        format_args!(
-            "Relative error, %: {features}; {how}; {} trees, seed {}",
-            evaluation.trees, evaluation.seed
-        ),
-    );
-    line(&mut text, format_args!(""));
-    let wide = evaluation
-        .scores
-        .iter()
-        .map(|score| score.network.chars().count())
-        .max()
-        .unwrap_or(0)
-        .max(7);
-    line(
-        &mut text,
-        format_args!(
-            "{:<17} {:<wide$} {:>6} {:>6} {:>7} {:>7} {:>7}  {:>16} {:>7}",
-            "target", "network", "fitted", "scored", "mean", "median", "95th", "in the interval", "width"
-        ),
-    );
-    for score in &evaluation.scores {
-        let errors = score.errors;
-        let (inside, width) = match score.coverage {
-            Some(found) => (
-                format!("{:.1} of {:.0}", found.found_pct, found.aimed_pct),
-                format!("{:.0}", found.width_pct),
-            ),
-            None => ("withheld".to_owned(), "-".to_owned()),
-        };
-        line(
-            &mut text,
-            format_args!(
-                "{:<17} {:<wide$} {:>6} {:>6} {:>7.2} {:>7.2} {:>7.2}  {inside:>16} {width:>7}",
-                format!("{} {}", score.stage, score.target),
-                score.network,
-                score.fit_rows,
-                errors.rows,
-                errors.mean_pct,
-                errors.median_pct,
-                errors.p95_pct,
-            ),
-        );
-    }
-    line(&mut text, format_args!(""));
-    for mean in &evaluation.means {
-        let without = match (mean.mean_without_stalls_pct - mean.mean_pct).abs() > 1e-9 {
-            true => format!(" ({:.2} without stalls)", mean.mean_without_stalls_pct),
-            false => String::new(),
-        };
-        line(
-            &mut text,
-            format_args!(
-                "{} {}: {:.2} in the mean of {}{without}",
-                mean.stage,
-                mean.target,
-                mean.mean_pct,
-                many(mean.networks, "network")
-            ),
-        );
-    }
-    let mut reasons: Vec<&String> = evaluation
-        .scores
-        .iter()
-        .filter_map(|score| score.withheld.as_ref())
-        .collect();
-    reasons.dedup();
-    for reason in reasons {
-        line(&mut text, format_args!("{reason}"));
-    }
-    line(
-        &mut text,
-        format_args!(
-            "Failed rows, neither fitted nor scored: {}",
-            evaluation.failed_rows
-        ),
-    );
-    undescribed(&mut text, &evaluation.undescribed);
-    stalls(&mut text, "scored and never fitted", &evaluation.stalls);
-    text
-}
+use crate::sections;
+use crate::words::{figure, many};
 
 /// Which rows of a folder a model is not fitted on, and why. Empty where it is fitted on all.
 pub fn left_out(data: &Dataset) -> String {
@@ -118,47 +17,14 @@ pub fn left_out(data: &Dataset) -> String {
             format_args!("Failed rows, not fitted: {}", data.failed.len()),
         );
     }
-    undescribed(&mut text, &data.undescribed);
-    stalls(&mut text, "not fitted", &data.stalls);
+    for said in sections::undescribed(&data.undescribed) {
+        line(&mut text, format_args!("{said}"));
+    }
+    for (place, said) in sections::stalls("not fitted", &data.stalls).iter().enumerate() {
+        let indent = if place == 0 { "" } else { "  " };
+        line(&mut text, format_args!("{indent}{said}"));
+    }
     text
-}
-
-fn undescribed(text: &mut String, networks: &[Undescribed]) {
-    for network in networks {
-        line(
-            text,
-            format_args!(
-                "{}: {} of variants {} left out: {}",
-                network.network,
-                many(network.rows, "row"),
-                network.variants.join(", "),
-                network.reason
-            ),
-        );
-    }
-}
-
-fn stalls(text: &mut String, what: &str, stalls: &[Stall]) {
-    if stalls.is_empty() {
-        return;
-    }
-    line(text, format_args!("Taken for stalls, {what}:"));
-    for stall in stalls {
-        line(
-            text,
-            format_args!(
-                "  {} {} {} batch {}: {} {}, where {} was expected at most",
-                stall.target,
-                stall.network,
-                stall.variant,
-                stall.batch,
-                figure(stall.value),
-                stall.target.unit(),
-                figure(stall.expected_at_most)
-            ),
-        );
-    }
-    line(text, format_args!("  Rule: {STALL_RULE}"));
 }
 
 /// What a model was fitted on.
@@ -358,15 +224,6 @@ fn name(target: Target) -> &'static str {
         Target::Energy => "energy a frame",
         Target::Power => "mean power",
         Target::Latency => "latency",
-    }
-}
-
-/// Three digits, or all before the point.
-fn figure(value: f64) -> String {
-    match value.abs() {
-        large if large >= 100.0 => format!("{value:.0}"),
-        middle if middle >= 10.0 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
     }
 }
 

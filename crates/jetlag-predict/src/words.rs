@@ -24,3 +24,12 @@ pub(crate) fn size(value: f64, unit: &str) -> String {
         _ => format!("{number} {unit}"),
     }
 }
+
+/// Three digits, or all before the point.
+pub(crate) fn figure(value: f64) -> String {
+    match value.abs() {
+        large if large >= 100.0 => format!("{value:.0}"),
+        middle if middle >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}

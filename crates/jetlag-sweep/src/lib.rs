@@ -30,6 +30,7 @@ mod pick;
 mod plan;
 mod pooled;
 mod schedule;
+pub mod sections;
 pub mod table;
 
 pub use error::{MetricError, PlanError};

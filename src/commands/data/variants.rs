@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use crate::cli::{Format, Levels, PruneMode, VariantsArgs};
 use crate::commands::outcome::{Outcome, WrongUse};
-use crate::commands::output::print;
-use crate::commands::{report, work};
+use crate::commands::output::{print, style};
+use crate::commands::work;
 use crate::files;
 use crate::report::table::{Align, Grid, Ink};
 use crate::units::Bytes;
@@ -242,7 +242,7 @@ fn text(made: &Made, out: &Path) -> String {
             counts.channels.before, counts.params.before, counts.macs.before
         ));
     }
-    text.push_str(&grid.render(&report::style()));
+    text.push_str(&grid.render(&style()));
     if !made.left_whole.is_empty() {
         let all: u64 = made.left_whole.iter().map(|left| left.channels).sum();
         let layers = match made.left_whole.len() {

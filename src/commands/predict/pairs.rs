@@ -7,14 +7,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use jetlag_predict::pairs::{
-    LeftOut, Meeting, PairAnswer, PairData, PairEvaluation, PairModel, eval_pairs, fit_pairs,
-};
-use jetlag_predict::{FitOptions, Kin, ModelError};
+use jetlag_predict::pairs::{Meeting, PairAnswer, PairData, PairModel, eval_pairs, fit_pairs};
+use jetlag_predict::{FitOptions, Kin, ModelError, sections};
 
 use super::super::outcome::{Outcome, WrongUse};
 use super::super::output::{print, say};
 use super::super::report::of_file;
+use super::super::section::{Medium, print_sections};
 use super::chip;
 use crate::analysis::Summary;
 use crate::analysis::summary::interference::{Cell, Way};
@@ -57,10 +56,10 @@ fn fit(args: &PairsFit) -> anyhow::Result<Outcome> {
 fn evaluate(args: &PairsEval) -> anyhow::Result<Outcome> {
     let data = measured(&args.runs, args.sharing.as_deref())?;
     let found = eval_pairs(&data, &options(args.seed)).map_err(WrongUse::because)?;
-    print(&match args.format {
-        Format::Json => serde_json::to_string_pretty(&found)? + "\n",
-        Format::Text => evaluation(&found),
-    })?;
+    match Medium::of(args.format) {
+        Some(medium) => print_sections(&[sections::pairs(&found)], medium)?,
+        None => print(&(serde_json::to_string_pretty(&found)? + "\n"))?,
+    }
     Ok(Outcome::Done)
 }
 
@@ -358,35 +357,6 @@ fn whole(known: &[Vec<bool>]) -> (Vec<bool>, Vec<bool>) {
 /// Of the frames as they were, since the model's intervals come from rows that are left out, and not from those of rows.
 fn p50(cell: &Cell) -> Option<f64> {
     cell.slowdown.as_ref().and_then(|slowdown| slowdown.of_frames)
-}
-
-fn evaluation(found: &PairEvaluation) -> String {
-    let mut text = format!(
-        "Relative error of slowdowns, %: {}; {} slowdowns of {} networks, seed {}\n\n",
-        found.place, found.rows, found.networks, found.seed
-    );
-    // Writing to a string cannot fail.
-    let _ = writeln!(
-        text,
-        "{:<17} {:>6} {:>7} {:>7} {:>7}  {:>16}  {:>13}",
-        "left out", "scored", "mean", "median", "95th", "in the interval", "without model"
-    );
-    for score in &found.scores {
-        let left_out = match score.left_out {
-            LeftOut::Pair => "each pair",
-            LeftOut::Network => "each network",
-        };
-        let inside = score.found_pct.map_or("withheld".to_owned(), |found| {
-            format!("{found:.1} of {:.0}", score.aimed_pct)
-        });
-        let errors = score.errors;
-        let _ = writeln!(
-            text,
-            "{left_out:<17} {:>6} {:>7.2} {:>7.2} {:>7.2}  {inside:>16}  {:>13.2}",
-            errors.rows, errors.mean_pct, errors.median_pct, errors.p95_pct, score.without_model_pct
-        );
-    }
-    text
 }
 
 fn answer(answer: &PairAnswer) -> String {

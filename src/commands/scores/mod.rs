@@ -26,11 +26,12 @@ use std::path::Path;
 
 use jetlag_score::Benchmark;
 use jetlag_score::bootstrap::{Settings, Units};
-use jetlag_score::report::{Comparison, Mode, Scores};
+use jetlag_score::report::{Comparison, Mode, Scores, Section};
 
 use super::outcome::{Outcome, WrongUse};
 use super::output::print;
-use crate::cli::{EvalArgs, EvalMode, Format};
+use super::section::{Medium, print_sections};
+use crate::cli::{EvalArgs, EvalMode, TableFormat};
 use crate::record::Selection;
 #[cfg(feature = "recordings")]
 use crate::scenario::KittiLayout;
@@ -93,39 +94,37 @@ pub(super) fn run(args: &EvalArgs) -> anyhow::Result<Outcome> {
     let judged = gate::judge(&gates, &scored);
     let tenants = scored
         .iter()
-        .map(|(name, scores)| (name.as_str(), scores.to_text(), scores.to_json()));
+        .map(|(name, scores)| (name.as_str(), scores.section(name), scores.to_json()));
     present(args.format, tenants.collect(), &judged)
 }
 
 /// Prints what is said of each tenant, and what came of each limit.
 fn present(
-    format: Format,
-    tenants: Vec<(&str, String, serde_json::Value)>,
+    format: TableFormat,
+    tenants: Vec<(&str, Section, serde_json::Value)>,
     judged: &[gate::Judged],
 ) -> anyhow::Result<Outcome> {
-    let text = match format {
-        Format::Json => {
+    match Medium::of(format) {
+        None => {
             let tenants: serde_json::Map<String, serde_json::Value> = tenants
                 .into_iter()
                 .map(|(name, _, json)| (name.to_owned(), json))
                 .collect();
             let gates: Vec<serde_json::Value> = judged.iter().map(gate::Judged::to_json).collect();
-            serde_json::to_string_pretty(&serde_json::json!({ "tenants": tenants, "gates": gates }))? + "\n"
+            let all = serde_json::json!({ "tenants": tenants, "gates": gates });
+            print(&(serde_json::to_string_pretty(&all)? + "\n"))?;
         }
-        Format::Text => {
-            let tables: Vec<String> = tenants
-                .into_iter()
-                .map(|(name, text, _)| format!("{name}  {text}"))
-                .collect();
-            let mut text = tables.join("\n");
-            for judged in judged {
-                text.push_str(&judged.to_text());
-                text.push('\n');
-            }
-            text
+        Some(medium) => {
+            let mut sections: Vec<Section> = tenants.into_iter().map(|(_, section, _)| section).collect();
+            let limits = Section::new("limits", "Limits", "");
+            sections.extend(
+                limits
+                    .texts(judged.iter().map(gate::Judged::to_text))
+                    .unless_empty(),
+            );
+            print_sections(&sections, medium)?;
         }
-    };
-    print(&text)?;
+    }
     Ok(match judged.iter().any(|judged| judged.fails) {
         true => Outcome::ExpectationBroken,
         false => Outcome::Done,
@@ -167,9 +166,13 @@ fn compare(
         .map(|(_, with, _)| (with.tenant.clone(), Scores::plain(with.benchmark.as_ref(), mode)))
         .collect();
     let judged = gate::judge(gates, &scored);
-    let tenants = compared
-        .iter()
-        .map(|(held, _, comparison)| (held.tenant.as_str(), comparison.to_text(), comparison.to_json()));
+    let tenants = compared.iter().map(|(held, _, comparison)| {
+        (
+            held.tenant.as_str(),
+            comparison.section(&held.tenant),
+            comparison.to_json(),
+        )
+    });
     present(args.format, tenants.collect(), &judged)
 }
 

@@ -9,7 +9,7 @@ pub mod terminal;
 
 use std::borrow::Cow;
 
-pub use table::{Bar, Cell, Column, Row, Table, Tone};
+pub use table::{Bar, Cell, Column, Room, Row, Table, Tone};
 
 /// A part of a report under a heading. `D` names what may be drawn in it.
 #[derive(Clone, Debug, PartialEq)]

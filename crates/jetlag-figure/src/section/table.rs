@@ -23,8 +23,19 @@ pub struct Column {
     pub name: Cow<'static, str>,
     /// Whether it holds numbers, which end at the right.
     pub is_number: bool,
-    /// Whether it may be left out where there is no room; the last of these goes first.
-    pub is_optional: bool,
+    /// What becomes of it where there is no room.
+    pub room: Room,
+}
+
+/// What becomes of a column where there is no room for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// It stays.
+    Always,
+    /// It is left out; the last of these goes first.
+    Optional,
+    /// It is told below the table, row by row.
+    Below,
 }
 
 /// One row.
@@ -93,11 +104,11 @@ impl Table {
         }
     }
 
-    fn with(mut self, name: impl Into<Cow<'static, str>>, is_number: bool, is_optional: bool) -> Self {
+    fn with(mut self, name: impl Into<Cow<'static, str>>, is_number: bool, room: Room) -> Self {
         self.columns.push(Column {
             name: name.into(),
             is_number,
-            is_optional,
+            room,
         });
         self
     }
@@ -105,13 +116,13 @@ impl Table {
     /// With a column of words.
     #[must_use]
     pub fn words(self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.with(name, false, false)
+        self.with(name, false, Room::Always)
     }
 
     /// With a column of numbers.
     #[must_use]
     pub fn number(self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.with(name, true, false)
+        self.with(name, true, Room::Always)
     }
 
     /// With columns of numbers.
@@ -123,13 +134,25 @@ impl Table {
     /// With a column of words that may be left out.
     #[must_use]
     pub fn optional_words(self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.with(name, false, true)
+        self.with(name, false, Room::Optional)
     }
 
     /// With a column of numbers that may be left out.
     #[must_use]
     pub fn optional_number(self, name: impl Into<Cow<'static, str>>) -> Self {
-        self.with(name, true, true)
+        self.with(name, true, Room::Optional)
+    }
+
+    /// With a column of words that go below the table where there is no room beside.
+    #[must_use]
+    pub fn words_or_below(self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.with(name, false, Room::Below)
+    }
+
+    /// With a column of numbers that go below the table where there is no room beside.
+    #[must_use]
+    pub fn number_or_below(self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.with(name, true, Room::Below)
     }
 
     /// Adds a row; missing cells are empty.

@@ -1,11 +1,13 @@
 //! Sections on a terminal: a heading in capitals, tables that fit its width, sentences in lines that do.
 
-use super::{Block, Cell, Row, Section, Table, Tone};
+use super::{Block, Cell, Room, Row, Section, Table, Tone};
 use crate::Style;
 use crate::table::{Align, Grid, Ink, Text};
 
 /// Characters of a bar, where the screen is narrow and where it is not.
 const BARS: [usize; 2] = [20, 30];
+/// Columns that may be left out, of which so many are worth more than columns that may go below.
+const LEAST_OPTIONAL: usize = 3;
 
 /// A heading with its note, which goes on below where it does not fit beside.
 pub fn heading(title: &str, note: &str, style: &Style) -> String {
@@ -49,45 +51,7 @@ pub fn section<D>(section: &Section<D>, draw: impl Fn(&D) -> String, style: &Sty
 
 /// A table, each row with its notes below; empty where all rows are details.
 pub fn table(table: &Table, style: &Style) -> String {
-    let is_headless = table.columns.iter().all(|column| column.name.is_empty());
-    let grid = if is_headless {
-        Grid::headless()
-    } else {
-        Grid::headed()
-    };
-    let mut grid = table.columns.iter().fold(grid, |grid, column| {
-        let align = if column.is_number {
-            Align::Right
-        } else {
-            Align::Left
-        };
-        match column.is_optional {
-            true => grid.optional(column.name.clone(), align),
-            false => grid.column(column.name.clone(), align),
-        }
-    });
-    let mut above: Option<&Row> = None;
     let shown = || table.rows.iter().filter(|row| !row.is_detail);
-    for row in shown() {
-        let cells = row.cells.iter().enumerate();
-        grid.row(
-            cells
-                .map(|(place, cell)| text_of(cell, repeats(row, above, place), style))
-                .collect(),
-        );
-        if row.cells.iter().any(|cell| !cell.note.is_empty()) {
-            let notes = row
-                .cells
-                .iter()
-                .enumerate()
-                .map(|(place, cell)| match repeats(row, above, place) {
-                    true => (String::new(), Ink::Dim),
-                    false => (cell.note.clone(), Ink::Dim),
-                });
-            grid.row(notes.collect());
-        }
-        above = Some(row);
-    }
     if shown().next().is_none() {
         return String::new();
     }
@@ -95,11 +59,97 @@ pub fn table(table: &Table, style: &Style) -> String {
     if !table.caption.is_empty() {
         text += &paragraph(&table.caption, Ink::Dim, style);
     }
-    text += &grid.render(style);
+    let optional = table
+        .columns
+        .iter()
+        .filter(|column| column.room == Room::Optional)
+        .count();
+    let has_below = table.columns.iter().any(|column| column.room == Room::Below);
+    let beside = grid(table, true, style);
+    match has_below && (!beside.fits(style) || beside.kept(style) < optional.min(LEAST_OPTIONAL)) {
+        false => text += &beside.render(style),
+        true => {
+            text += &grid(table, false, style).render(style);
+            text += &below(table).render(style);
+        }
+    }
     match table.rows.len() - shown().count() {
         0 => text,
         more => text + &paragraph(&format!("{more} more on the page (`--html`)"), Ink::Dim, style),
     }
+}
+
+/// A table without the rows that are details; with the columns that may go below it, or without them.
+fn grid(table: &Table, is_beside: bool, style: &Style) -> Grid {
+    let is_shown = |place: usize| {
+        let column = table.columns.get(place);
+        column.is_some_and(|column| is_beside || column.room != Room::Below)
+    };
+    let is_headless = table.columns.iter().all(|column| column.name.is_empty());
+    let mut grid = match is_headless {
+        true => Grid::headless(),
+        false => Grid::headed(),
+    };
+    for (place, column) in table.columns.iter().enumerate() {
+        let align = if column.is_number {
+            Align::Right
+        } else {
+            Align::Left
+        };
+        grid = match column.room {
+            Room::Optional => grid.optional(column.name.clone(), align),
+            _ if is_shown(place) => grid.column(column.name.clone(), align),
+            _ => grid,
+        };
+    }
+    let mut above: Option<&Row> = None;
+    for row in table.rows.iter().filter(|row| !row.is_detail) {
+        let cells = || row.cells.iter().enumerate().filter(|(place, _)| is_shown(*place));
+        grid.row(
+            cells()
+                .map(|(place, cell)| text_of(cell, repeats(row, above, place), style))
+                .collect(),
+        );
+        if row.cells.iter().any(|cell| !cell.note.is_empty()) {
+            let notes = cells().map(|(place, cell)| match repeats(row, above, place) {
+                true => (String::new(), Ink::Dim),
+                false => (cell.note.clone(), Ink::Dim),
+            });
+            grid.row(notes.collect());
+        }
+        above = Some(row);
+    }
+    grid
+}
+
+/// Each row's name, and what it has in the columns that went below the table.
+fn below(table: &Table) -> Grid {
+    let columns: Vec<(usize, &str)> = table
+        .columns
+        .iter()
+        .enumerate()
+        .filter(|(_, column)| column.room == Room::Below)
+        .map(|(place, column)| (place, &*column.name))
+        .collect();
+    let (of, name) = match (table.columns.first(), columns.as_slice()) {
+        (Some(first), [(_, only)]) => (first.name.clone(), (*only).to_owned()),
+        (Some(first), _) => (first.name.clone(), String::new()),
+        (None, _) => return Grid::headless(),
+    };
+    let mut grid = Grid::headed().column(of, Align::Right).column(name, Align::Left);
+    for row in table.rows.iter().filter(|row| !row.is_detail) {
+        let cells = columns
+            .iter()
+            .filter_map(|(place, name)| Some((name, row.cells.get(*place)?)));
+        let told = cells.map(|(name, cell)| match columns.len() {
+            1 => cell.text.clone(),
+            _ => format!("{name}={}", cell.text),
+        });
+        let told: Vec<String> = told.collect();
+        let first = row.cells.first().map_or(String::new(), |cell| cell.text.clone());
+        grid.row(vec![(first, Ink::Plain), (told.join(" "), Ink::Plain)]);
+    }
+    grid
 }
 
 /// Whether a cell says of whom the row is, and the row above said the same.

@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use jetlag_figure::section::markdown;
 use jetlag_predict::{
     DataError, Device, EvalOptions, FitOptions, Model, ModelError, PredictError, Protocol, Question, Stage,
-    Target, Verdict, dataset, eval, fit, text,
+    Target, Verdict, dataset, eval, fit, sections, text,
 };
 
 /// Boards: TFLOP/s and GB/s.
@@ -98,7 +99,11 @@ fn one_model_serves_two_boards_and_all_targets() {
         let found = eval(&data, None, &options).unwrap();
         assert_eq!(found.means.len(), 4);
         for mean in &found.means {
-            assert!(mean.mean_pct < 12.0, "{protocol:?} {}", text::evaluation(&found));
+            assert!(
+                mean.mean_pct < 12.0,
+                "{protocol:?} {}",
+                markdown::section(&sections::evaluation(&found))
+            );
         }
         let json = serde_json::to_string(&found).unwrap();
         assert_eq!(

@@ -1,8 +1,9 @@
 //! perf4sight's measurements, against the scores that its method description gives.
 
+use jetlag_figure::section::markdown;
 use jetlag_predict::{
     Dataset, EvalOptions, Evaluation, FeatureSet, FitOptions, Kin, Protocol, Question, Stage, Target,
-    Unanswered, Unknown, Verdict, dataset, eval, fit, text,
+    Unanswered, Unknown, Verdict, dataset, eval, fit, sections, text,
 };
 
 pub(crate) fn perf4sight() -> Option<Dataset> {
@@ -68,7 +69,11 @@ fn our_features_do_better_on_variants_of_a_network() {
     let Some(data) = perf4sight() else { return };
     let found = evaluated(&data, Some(FeatureSet::Jetlag), Protocol::SameNetwork);
     let (memory, latency) = (mean(&found, Target::Memory), mean(&found, Target::Latency));
-    assert!(memory < 4.0 && latency < 5.0, "{}", text::evaluation(&found));
+    assert!(
+        memory < 4.0 && latency < 5.0,
+        "{}",
+        markdown::section(&sections::evaluation(&found))
+    );
     let stalls: Vec<_> = found
         .stalls
         .iter()
@@ -82,7 +87,11 @@ fn our_features_do_better_on_a_network_left_out() {
     let Some(data) = perf4sight() else { return };
     let found = evaluated(&data, Some(FeatureSet::Jetlag), Protocol::LeaveOneNetworkOut);
     let (memory, latency) = (mean(&found, Target::Memory), mean(&found, Target::Latency));
-    assert!(memory < 9.7 && latency < 18.5, "{}", text::evaluation(&found));
+    assert!(
+        memory < 9.7 && latency < 18.5,
+        "{}",
+        markdown::section(&sections::evaluation(&found))
+    );
 }
 
 /// Three networks tell of the fourth: what describes it and how wide its interval is were both chosen without it.
@@ -90,7 +99,7 @@ fn our_features_do_better_on_a_network_left_out() {
 fn features_and_intervals_chosen_without_a_network_hold_for_it() {
     let Some(data) = perf4sight() else { return };
     let found = evaluated(&data, None, Protocol::LeaveOneNetworkOut);
-    let said = text::evaluation(&found);
+    let said = markdown::section(&sections::evaluation(&found));
     println!("{said}");
     assert!(said.contains("features chosen by what is fitted"), "{said}");
     let (memory, latency) = (mean(&found, Target::Memory), mean(&found, Target::Latency));

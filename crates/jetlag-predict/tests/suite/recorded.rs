@@ -4,9 +4,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use jetlag_figure::section::markdown;
 use jetlag_predict::{
     Dataset, EvalOptions, FitOptions, Kin, Layer, LayerTable, Protocol, Question, Stage, Target, Withheld,
-    dataset, eval, fit, text,
+    dataset, eval, fit, sections, text,
 };
 
 /// Lines of a table of layers.
@@ -238,6 +239,6 @@ fn recorded_energy_is_fitted_and_answered_with_an_interval() {
             },
         )
         .unwrap();
-        println!("{}", text::evaluation(&scored));
+        println!("{}", markdown::section(&sections::evaluation(&scored)));
     }
 }

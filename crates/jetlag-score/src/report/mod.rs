@@ -1,9 +1,11 @@
 //! Figures for people and for programs: what is known, how surely, and why the rest is not.
 //!
-//! `text` makes tables of these values, `json` values for programs. Neither computes.
+//! `section` makes tables of these values, `json` values for programs. Neither computes.
 
 mod json;
-mod text;
+mod section;
+
+pub use section::Section;
 
 use crate::benchmark::{Benchmark, Counts, Figure};
 use crate::bootstrap::{self, Difference, FramesDiffer, Interval, NoInterval, Settings, Units};
@@ -116,9 +118,9 @@ impl Scores {
         figures.find(|figure| figure.name == name)
     }
 
-    /// A table for people.
-    pub fn to_text(&self) -> String {
-        text::scores(self)
+    /// For people; `tenant` is whose they are.
+    pub fn section(&self, tenant: &str) -> Section {
+        section::scores(self, tenant)
     }
 
     /// For programs.
@@ -186,9 +188,9 @@ impl Comparison {
         })
     }
 
-    /// A table for people.
-    pub fn to_text(&self) -> String {
-        text::comparison(self)
+    /// For people; `tenant` is whose they are.
+    pub fn section(&self, tenant: &str) -> Section {
+        section::comparison(self, tenant)
     }
 
     /// For programs.

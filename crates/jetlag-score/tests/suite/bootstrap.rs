@@ -1,5 +1,6 @@
 //! Intervals: that they hold what they promise, are paired, and say when there are none.
 
+use jetlag_figure::section::markdown;
 use jetlag_score::bootstrap::{NoInterval, Settings, Units, differences, intervals};
 use jetlag_score::report::{Comparison, Mode, Scores};
 use jetlag_score::{Benchmark, Counts, Figure};
@@ -155,16 +156,21 @@ fn blocks_keep_to_their_scene() {
 fn tables_show_as_many_digits_as_are_known_and_say_why_not() {
     let units = Units::scenes(&numbers(40));
     let scores = Scores::with_intervals(&scenes(3, 40, 0.0), Mode::Stream, &units, &settings(3)).unwrap();
-    let text = scores.to_text();
+    let text = markdown::section(&scores.section("camera"));
     let wanted = "\
+#### Scores of camera
+
 mean, stream: truth at the moment when the answer was ready; 400 frames
 
-figure   value            95 %
-ap       0.493  0.461 to 0.524
-rare    1.0000               –
+| figure | value | 95 % |
+|---|---:|---:|
+| ap | 0.493 | 0.461 to 0.524 |
+| rare | 1.0000 | – |
 
-– rare: no interval: the figure is known in 240 of 400 draws only: what it is about is in too few scenes
+rare: no interval: the figure is known in 240 of 400 draws only: what it is about is in too few scenes
+
 intervals of 95 % from 400 draws of 40 scenes, seed 3
+
 a mean of made numbers
 ";
     assert_eq!(text, wanted);
@@ -183,8 +189,11 @@ fn two_runs_stand_side_by_side() {
     let (first, second) = (scenes(3, 40, 0.0), scenes(4, 40, 0.0));
     let names = ["a.mcap".to_owned(), "b.mcap".to_owned()];
     let compared = Comparison::of(names, [&first, &second], Mode::Still, &units, &settings(3)).unwrap();
-    let text = compared.to_text();
-    assert!(text.contains("figure  a.mcap  b.mcap  difference"), "{text}");
+    let text = markdown::section(&compared.section("camera"));
+    assert!(
+        text.contains("| figure | a.mcap | b.mcap | difference |"),
+        "{text}"
+    );
     assert!(text.contains("the same draws for both runs"), "{text}");
     let json = compared.to_json();
     assert_eq!(json["runs"], serde_json::json!(["a.mcap", "b.mcap"]));
