@@ -89,6 +89,11 @@ fn a_part_of_a_drive_is_run_and_scored_and_what_is_missing_is_counted() {
     let scores = json(&run(&["eval", "part.mcap", "--format", "json"], folder));
     assert_eq!(scores["tenants"]["lidar"]["frames"], 7, "{scores}");
     let whole = json(&run(&["eval", "drive.mcap", "--format", "json"], folder));
+    let markdown = stdout(&run(&["eval", "drive.mcap", "--format", "markdown"], folder));
+    assert!(
+        markdown.starts_with("#### Scores of ") && markdown.contains("| figure | value | 95 % |"),
+        "{markdown}"
+    );
     let (part, whole) = (value(&scores, "lidar", "ap"), value(&whole, "lidar", "ap"));
     assert!((part.unwrap() - whole.unwrap()).abs() < 0.2, "{part:?} {whole:?}");
     // A bag of a part would look whole.

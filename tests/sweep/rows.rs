@@ -43,6 +43,11 @@ fn many_axes_leave_room_for_figures_and_no_number_is_broken() {
         !wide.contains("Settings:") && wide.contains("camera.response.p99_ms"),
         "{wide}"
     );
+    let markdown = done(&["sweep", "s", "--format", "markdown"], folder.path());
+    assert!(
+        markdown.starts_with("#### Sweep\n") && markdown.contains("| point | camera.arrival.hz |"),
+        "{markdown}"
+    );
     let line = [
         "sweep",
         "s",

@@ -271,6 +271,29 @@ mod tests {
         assert_eq!(both_ends("/ä/b/Conv", 6), "/ä…onv");
     }
 
+    #[test]
+    fn columns_go_below_where_there_is_no_room_beside() {
+        let of = |value: &str| {
+            let mut table = Table::new("")
+                .number("point")
+                .number_or_below("rate")
+                .words_or_below("backend")
+                .number("p50");
+            table.row(["1", "30", value, "9.0"].map(Cell::new));
+            super::table(&table, &NARROW)
+        };
+        assert_eq!(of("Sim").lines().count(), 2);
+        let long = format!("Sim({})", "x".repeat(70));
+        let below = of(&long);
+        let lines: Vec<&str> = below.lines().map(str::trim).collect();
+        assert_eq!(lines[..2], ["point  p50", "1  9.0"]);
+        let told = lines[3..].join(" ");
+        assert!(
+            told.starts_with("1  rate=30") && told.contains("backend=Sim("),
+            "{below}"
+        );
+    }
+
     fn of_two() -> Table {
         let mut table = Table::new("").words("tenant").words("part").number("mean");
         table.row([Cell::tenant("camera", 0), Cell::new("compute"), Cell::new("3.00")]);
