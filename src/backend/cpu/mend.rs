@@ -13,8 +13,8 @@
 //!   written as what it means: the axes made one, the Softmax of that, and the shape of before.
 //! - Inputs and outputs that are listed and left empty at the end are left off: rten counts them.
 //! - Relu and Clip of what is not a number are not a number; rten gives their bounds, so that a network that overflowed would look
-//!   healthy. They are written as Elu with `alpha` 0, and as Max and Min; Relu of whole numbers, of which rten has none, as Max. Softplus of 89 and more is infinite in rten: beyond 20 it
-//!   is its input.
+//!   healthy. They are written as Elu with `alpha` 0, and as Max and Min; Relu of whole numbers, of which rten has none, as Max.
+//!   Softplus of 89 and more is infinite in rten: beyond 20 it is its input.
 //! - ArgMax and ArgMin of several equal values are the first; rten gives the last, so the axis is turned round, unless what is not a
 //!   number is among them, of which it gives the first. Sign of 0 is 0; in rten it is 1.
 //! - A reduction over no axes that is told to do nothing then (`noop_with_empty_axes`) is what it does to each element; one that is not
