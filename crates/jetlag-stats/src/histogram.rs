@@ -2,49 +2,52 @@
 //! too long to keep every duration.
 //!
 //! Durations below 16 µs fall into bins of one nanosecond. Each octave above has 8 192 bins, so that the middle of a
-//! bin is within 0.0062 % of every value in it. An octave takes 32 KiB once it is used: the histograms of a few
-//! tenants fit into the processor's cache, which decides how long a long run takes to analyse.
+//! bin is within 0.0062 % of every value in it. Bins are in pages of 2 KiB, which are made when they are used: most series of
+//! a run are narrow, so the histograms of hundreds of them stay small, and those of a few fit into the processor's cache.
 
 /// Bins in an octave, as a power of two.
 const BITS: u32 = 13;
 const BINS: usize = 1 << BITS;
+/// Bins in a page.
+const PAGE: usize = 512;
 
-/// Counts by octave and bin.
+/// Counts by page and bin.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// None where nothing fell into an octave.
-    octaves: Vec<Option<Box<[u32; BINS]>>>,
+    /// None where nothing fell into a page.
+    pages: Vec<Option<Box<[u32; PAGE]>>>,
 }
 
 impl Histogram {
     /// Counts durations in nanoseconds; a negative one counts as zero.
-    pub fn add(&mut self, durations: &[i64]) {
-        for &ns in durations {
-            let (octave, bin) = place(ns.max(0) as u64);
-            let bins = match self.octaves.get_mut(octave) {
+    pub fn add(&mut self, durations: impl IntoIterator<Item = i64>) {
+        for ns in durations {
+            let place = place(ns.max(0) as u64);
+            let (page, bin) = (place / PAGE, place % PAGE);
+            let bins = match self.pages.get_mut(page) {
                 Some(Some(bins)) => bins,
-                _ => self.open(octave),
+                _ => self.open(page),
             };
             bins[bin] = bins[bin].saturating_add(1);
         }
     }
 
-    /// The bins of an octave into which nothing has fallen yet.
+    /// The bins of a page into which nothing has fallen yet.
     #[cold]
-    fn open(&mut self, octave: usize) -> &mut [u32; BINS] {
-        if self.octaves.len() <= octave {
-            self.octaves.resize(octave + 1, None);
+    fn open(&mut self, page: usize) -> &mut [u32; PAGE] {
+        if self.pages.len() <= page {
+            self.pages.resize(page + 1, None);
         }
-        self.octaves[octave].get_or_insert_with(|| Box::new([0; BINS]))
+        self.pages[page].get_or_insert_with(|| Box::new([0; PAGE]))
     }
 
     /// Each bin into which something fell, in order: the duration that it stands for, and its count.
     fn counted(&self) -> impl Iterator<Item = (i64, u64)> {
-        let octaves = self.octaves.iter().enumerate();
-        let bins = octaves.filter_map(|(octave, bins)| Some((octave, bins.as_deref()?)));
-        bins.flat_map(|(octave, bins)| {
+        let pages = self.pages.iter().enumerate();
+        let pages = pages.filter_map(|(page, bins)| Some((page * PAGE, bins.as_deref()?)));
+        pages.flat_map(|(first, bins)| {
             let counts = bins.iter().enumerate().filter(|&(_, &count)| count > 0);
-            counts.map(move |(bin, &count)| (middle(octave, bin), u64::from(count)))
+            counts.map(move |(bin, &count)| (middle(first + bin), u64::from(count)))
         })
     }
 
@@ -81,15 +84,16 @@ impl Histogram {
     }
 }
 
-/// Octave 0 holds 0..2¹³, octave k above it 2¹²⁺ᵏ..2¹³⁺ᵏ.
-fn place(ns: u64) -> (usize, usize) {
+/// The bin of a duration, counted from that of 0: octave 0 holds 0..2¹³, octave k above it 2¹²⁺ᵏ..2¹³⁺ᵏ.
+fn place(ns: u64) -> usize {
     let bits = u64::BITS - ns.leading_zeros();
     let octave = bits.saturating_sub(BITS);
     let shift = octave.saturating_sub(1);
-    (octave as usize, (ns >> shift) as usize & (BINS - 1))
+    octave as usize * BINS + ((ns >> shift) as usize & (BINS - 1))
 }
 
-fn middle(octave: usize, bin: usize) -> i64 {
+fn middle(place: usize) -> i64 {
+    let (octave, bin) = (place / BINS, place % BINS);
     let Some(shift) = octave.checked_sub(1) else {
         return bin as i64;
     };
@@ -111,14 +115,14 @@ mod tests {
         let mut ns: u64 = 1;
         while ns < 1 << 60 {
             for value in [ns - 1, ns, ns + 1, ns + ns / 3] {
-                let (octave, bin) = place(value);
-                let error = (middle(octave, bin) - value as i64).unsigned_abs();
+                let middle = middle(place(value));
+                let error = (middle - value as i64).unsigned_abs();
                 assert!(
                     error as f64 <= value as f64 * 0.000_062,
                     "{value} ns is off by {error}"
                 );
                 assert!(
-                    error as i64 <= super::error(middle(octave, bin)),
+                    error as i64 <= super::error(middle),
                     "{value} ns is off by {error}"
                 );
                 assert!(value >= 16_384 || error == 0, "{value} ns is not exact");
@@ -130,7 +134,7 @@ mod tests {
     #[test]
     fn ranks_come_back_in_order_even_where_they_share_a_bin() {
         let mut histogram = Histogram::default();
-        histogram.add(&[5, 5, 7_000, 5, 1_000_000, -3]);
+        histogram.add([5, 5, 7_000, 5, 1_000_000, -3]);
         let found = histogram.at_ranks(&[1, 2, 2, 4, 5, 6]);
         assert_eq!(found[..5], [0, 5, 5, 5, 7_000]);
         assert!((found[5] - 1_000_000).abs() <= 62);
@@ -139,7 +143,7 @@ mod tests {
     #[test]
     fn what_is_as_long_as_a_bound_is_counted_in() {
         let mut histogram = Histogram::default();
-        histogram.add(&[5, 5, 7, 9_000]);
+        histogram.add([5, 5, 7, 9_000]);
         assert_eq!(
             histogram.counts_up_to(&[4, 5, 6, 7, 9_000, 9_001]),
             [0, 2, 2, 3, 4, 4]

@@ -5,6 +5,7 @@ pub(in crate::analysis) mod backlog;
 pub(in crate::analysis) mod batch_work;
 pub(in crate::analysis) mod curve;
 pub(in crate::analysis) mod dependence;
+pub(in crate::analysis) mod durations;
 pub(in crate::analysis) mod effect;
 pub(in crate::analysis) mod energy;
 pub(in crate::analysis) mod energy_counter;
