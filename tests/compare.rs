@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::output::{run, stderr, stdout};
+use crate::common::output::{flowing, run, stderr, stdout};
 
 /// A simulated camera for 10 s, with this median.
 fn scenario(folder: &Path, name: &str, median: &str) -> String {
@@ -245,7 +245,7 @@ fn rows_are_compared_where_there_are_any_and_what_a_run_lacks_is_said() {
         let (code, text, errors) = compared(&[&traced, &traced, by]);
         assert_eq!(code, Some(0), "{errors}");
         // Lines may break anywhere.
-        let flowing = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let flowing = flowing(&text);
         assert!(
             flowing.contains(said) && flowing.contains("95 % confidence"),
             "{text}"

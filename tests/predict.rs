@@ -14,7 +14,7 @@ use jetlag_sweep::journal::{Entry, Header, JournalFile, RunEntry};
 use jetlag_sweep::{Column, Estimate};
 use serde_json::Value;
 
-use crate::common::output::{assert_refused, run, stderr, stdout};
+use crate::common::output::{assert_refused, flowing, run, stderr, stdout};
 
 const CAMERA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/engines/camera.onnx");
 const BASE: &str = r#"Scenario(duration: "600s", warmup: "0s", tenants: [
@@ -180,13 +180,10 @@ fn a_sweep_over_networks_is_fitted_scored_and_asked() {
     let folder = copy.path();
     let out = tempfile::tempdir().unwrap();
     let model = out.path().join("board.model").display().to_string();
-    let said = done(&["predict", "fit", "s", "-o", &model], folder);
-    assert!(said.contains("Fitted on one, three, two ("), "{said}");
-    assert!(
-        said.contains("inference latency: 18 rows of 9 variants"),
-        "{said}"
-    );
-    assert!(said.contains("inference memory: 18 rows of 9 variants"), "{said}");
+    let said = flowing(&done(&["predict", "fit", "s", "-o", &model], folder));
+    assert!(said.contains("FITTED on one, three, two ("), "{said}");
+    assert!(said.contains("inference latency 18 9 "), "{said}");
+    assert!(said.contains("inference memory 18 9 "), "{said}");
     let scored = json(
         &["predict", "eval", "s", "--protocol", "leave-one-network-out"],
         folder,
@@ -223,14 +220,11 @@ fn failed_and_stalled_runs_are_told_and_not_fitted() {
         fail(&mut begun.runs[1], FailureKind::Hang);
         begun.runs[1].file = None;
     });
-    let said = done(&["predict", "fit", "s", "-o", "m"], folder.path());
-    assert!(said.contains("inference latency: 24 rows"), "{said}");
-    assert!(said.contains("inference memory: 25 rows"), "{said}");
-    assert!(said.contains("Failed rows, not fitted: 2"), "{said}");
-    assert!(
-        said.contains("Taken for stalls, not fitted:\n  latency"),
-        "{said}"
-    );
+    let said = flowing(&done(&["predict", "fit", "s", "-o", "m"], folder.path()));
+    assert!(said.contains("inference latency 24 "), "{said}");
+    assert!(said.contains("inference memory 25 "), "{said}");
+    assert!(said.contains("NOT FITTED Failed rows: 2"), "{said}");
+    assert!(said.contains("Taken for stalls, not fitted: latency"), "{said}");
     assert!(said.contains("Rule: of one variant on one board"), "{said}");
     let scored = json(
         &["predict", "eval", "s", "--protocol", "leave-one-network-out"],
@@ -259,11 +253,8 @@ fn networks_that_changed_or_are_gone_are_told_and_their_rows_left_out() {
     let nets = more.path().join("nets");
     fs::remove_file(nets.join("two_random_40.onnx")).unwrap();
     fs::copy(CAMERA, nets.join("two_random_80.onnx")).unwrap();
-    let said = done(&refused, more.path());
-    assert!(
-        said.contains("inference latency: 14 rows of 7 variants"),
-        "{said}"
-    );
+    let said = flowing(&done(&refused, more.path()));
+    assert!(said.contains("inference latency 14 7 "), "{said}");
     assert!(said.contains("two: 4 rows of variants 40 left out:"), "{said}");
     assert!(
         said.contains("start from the folder where the sweep was started"),
@@ -342,7 +333,7 @@ fn runs_under_several_conditions_are_fitted_one_by_one() {
     );
     let one = with(&["--where", "tenants.net.backend=Cpu(threads: 2)"]);
     assert!(
-        stdout(&one).contains("latency: 9 rows of 9 variants"),
+        flowing(&stdout(&one)).contains("inference latency 9 9 "),
         "{}",
         stderr(&one)
     );

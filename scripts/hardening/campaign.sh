@@ -12,7 +12,11 @@ case "${1:-}" in
   kill) names=(hardening::kill::kills hardening::kill_deploy::deployments hardening::kill_trace::traces) seconds=600 ;;
   damage) names=(hardening::damage::damaged_files hardening::damaged_inputs::damaged_inputs) seconds=3600 ;;
   hostile) names=(hardening::hostile::hostile_things) seconds=600 ;;
-  faults) names=(hardening::faults::faults hardening::full_disk::a_disk_that_is_full_from_each_write_on) seconds=600 ;;
+  faults)
+    names=(hardening::faults::faults hardening::full_disk::a_disk_that_is_full_from_each_write_on
+      hardening::full_disk::a_disk_that_is_full_under_traces_plans_and_fetched_runs)
+    seconds=600
+    ;;
   soak) names=(hardening::soak::soak) seconds=7200 ;;
   tenants) names=(hardening::tenants::any_number_of_tenants) seconds=1 ;;
   *) usage ;;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Format, TableFormat};
+use super::TableFormat;
 use crate::record::ModeClocks;
 
 /// Subcommands of `jetlag predict`.
@@ -95,7 +95,7 @@ pub struct PairsApply {
     pub sharing: Option<String>,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: TableFormat,
 }
 
 /// Arguments of `jetlag predict fit`.
@@ -184,7 +184,7 @@ pub struct PredictApply {
     pub deadline: Option<String>,
     /// Output format.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: TableFormat,
 }
 
 /// How networks are described to a model.

@@ -5,9 +5,11 @@
 
 use std::path::Path;
 
+use jetlag_figure::Style;
+use jetlag_figure::section::terminal;
 use jetlag_predict::{
     Dataset, EvalOptions, FeatureSet, FitOptions, LayerTable, Model, ModelError, PredictError, Protocol,
-    Question, Stage, Verdict, dataset, eval, fit, sections, text,
+    Question, Stage, Verdict, dataset, eval, fit, sections,
 };
 use jetlag_work::{Dim, Given, Graph};
 
@@ -16,7 +18,7 @@ use super::output::{print, say};
 use super::section::{Medium, print_sections};
 use super::work;
 use crate::cli::{
-    Features, Format, PredictApply, PredictCommand, PredictEval, PredictFit, PredictProtocol, PredictStage,
+    Features, PredictApply, PredictCommand, PredictEval, PredictFit, PredictProtocol, PredictStage,
 };
 use crate::record::Manifest;
 
@@ -108,9 +110,8 @@ fn evaluate(args: &PredictEval) -> anyhow::Result<Outcome> {
 
 /// Where rows do not suffice, those that were left out may be the cause.
 fn refused(data: &Dataset, error: PredictError) -> WrongUse {
-    let left_out = text::left_out(data);
-    if !left_out.is_empty() {
-        say(left_out.trim_end());
+    if let Some(left_out) = sections::left_out(data) {
+        say(terminal::section(&left_out, |none| match *none {}, &Style::default()).trim_end());
     }
     WrongUse::because(error)
 }
@@ -131,12 +132,11 @@ fn fit_model(args: &PredictFit) -> anyhow::Result<Outcome> {
     };
     let model = fit(&data, &options).map_err(|error| refused(&data, error))?;
     model.save(&args.output).map_err(WrongUse::because)?;
-    print(&format!(
-        "{}{}wrote {}\n",
-        text::model(&model),
-        text::left_out(&data),
-        args.output.display()
-    ))?;
+    let fitted = [sections::model(&model)]
+        .into_iter()
+        .chain(sections::left_out(&data));
+    print_sections(&fitted.collect::<Vec<_>>(), Medium::Terminal)?;
+    print(&format!("wrote {}\n", args.output.display()))?;
     Ok(Outcome::Done)
 }
 
@@ -158,10 +158,10 @@ fn apply(args: &PredictApply) -> anyhow::Result<Outcome> {
         deadline_ms: args.deadline.as_deref().map(milliseconds).transpose()?,
     };
     let answer = model.apply(&question).map_err(WrongUse::because)?;
-    print(&match args.format {
-        Format::Json => serde_json::to_string_pretty(&answer)? + "\n",
-        Format::Text => text::answer(&answer),
-    })?;
+    match Medium::of(args.format) {
+        Some(medium) => print_sections(&[sections::answer(&answer)], medium)?,
+        None => print(&(serde_json::to_string_pretty(&answer)? + "\n"))?,
+    }
     // A latency that is not told is not known to be in time.
     let late = args.deadline.is_some() && answer.late.is_none_or(|late| late.in_time != Verdict::Yes);
     let lacks_room = args.deadline.is_some() && answer.fits.is_some_and(|fits| fits.verdict == Verdict::No);

@@ -20,6 +20,11 @@ pub fn run(args: &[&str], folder: &Path) -> Output {
     jetlag(args, folder).output().expect("jetlag starts")
 }
 
+/// Text in one line: where lines break and how wide columns are is for goldens alone.
+pub fn flowing(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The text on stdout.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("UTF-8 on stdout")

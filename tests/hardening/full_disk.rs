@@ -162,17 +162,18 @@ fn each(name: &str, at: &Path, make: &dyn Fn() -> Command, good: &[i32]) -> Coun
     counted
 }
 
+fn say(line: &str, counted: &Counted) {
+    println!(
+        "{:>5} writes, exit codes {:?}   {line}",
+        counted.writes, counted.codes
+    );
+}
+
 #[test]
 fn a_disk_that_is_full_from_each_write_on() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().canonicalize().unwrap();
     inputs(&at);
-    let said = |line: &str, counted: Counted| {
-        println!(
-            "{:>5} writes, exit codes {:?}   {line}",
-            counted.writes, counted.codes
-        );
-    };
     for line in LINES {
         // Arguments with blanks in them.
         let words = || {
@@ -184,8 +185,16 @@ fn a_disk_that_is_full_from_each_write_on() {
             command.current_dir(&at).env_remove("RUST_LOG").args(words());
             command
         };
-        said(line, each(line, &at, &make, &[0, 3]));
+        say(line, &each(line, &at, &make, &[0, 3]));
     }
+}
+
+/// What takes a library of its own, a compiler's minute or a board; the latter two for campaigns alone.
+#[test]
+fn a_disk_that_is_full_under_traces_plans_and_fetched_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().canonicalize().unwrap();
+    inputs(&at);
     if let Some(app) = trace::app() {
         let make = || {
             let mut command = jetlag(&at, "trace -o out/run.mcap --");
@@ -197,9 +206,8 @@ fn a_disk_that_is_full_from_each_write_on() {
                 .env_remove("NVTX_INJECTION64_PATH");
             command
         };
-        said("trace", each("trace", &at, &make, &[0]));
+        say("trace", &each("trace", &at, &make, &[0]));
     }
-    // What takes a board or a compiler's minute, for campaigns alone.
     let is_long = seconds().is_some();
     if let Some(scene) = is_long.then(|| Scene::of_era('B')).flatten() {
         let network = scene.onnx("camera", DEMO_CAMERA);
@@ -209,7 +217,7 @@ fn a_disk_that_is_full_from_each_write_on() {
             command.current_dir(&at).env("JETLAG_CACHE", at.join("out/cache"));
             command
         };
-        said("build", each("build", &at, &make, &[0]));
+        say("build", &each("build", &at, &make, &[0]));
     }
     if let Some(board) = is_long.then(TestBoard::start).flatten() {
         let scenario = at.join("in/s.ron").display().to_string();
@@ -219,6 +227,6 @@ fn a_disk_that_is_full_from_each_write_on() {
             "{began:?}"
         );
         let make = || board.deploy_into(&["--fetch", "--quiet"], &at.join("out"));
-        said("deploy --fetch", each("deploy --fetch", &at, &make, &[0, 3]));
+        say("deploy --fetch", &each("deploy --fetch", &at, &make, &[0, 3]));
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use jetlag_sweep::journal::{Entry, JournalFile};
 
 use super::{BASE, Begun, SWEEP, done, folder, json};
-use crate::common::output::{assert_refused, jetlag, run, stderr, stdout};
+use crate::common::output::{assert_refused, flowing, jetlag, run, stderr, stdout};
 
 /// Modes of a Jetson AGX Orin that are run, and what time is multiplied by in each.
 const MODES: [(u32, f64); 3] = [(0, 1.0), (1, 3.2), (2, 2.1)];
@@ -82,8 +82,8 @@ fn write(folder: &Path, begun: Begun) {
 fn a_sweep_over_power_modes_answers_for_one_that_was_not_measured() {
     let folder = swept_in_modes();
     let folder = folder.path();
-    let said = done(&["predict", "fit", "s", "-o", "m"], folder);
-    assert!(said.contains("latency: 18 rows of 6 variants"), "{said}");
+    let said = flowing(&done(&["predict", "fit", "s", "-o", "m"], folder));
+    assert!(said.contains("inference latency 18 6 "), "{said}");
     assert!(said.contains("in 3 power modes"), "{said}");
     assert!(
         said.contains("fitted on 3 modes, and at least 4 are needed"),
@@ -228,10 +228,12 @@ fn a_target_of_one_mode_is_withheld_in_others_and_then_no_deadline_is_kept() {
         &[&asked[..], &["--mode", "m3", "--deadline", "600s"]].concat(),
         folder,
     );
-    let said = stdout(&late);
+    let said = flowing(&stdout(&late));
     assert_eq!(late.status.code(), Some(3), "{said}");
     assert!(
-        said.contains("latency         withheld: its rows are all of one power mode (gpu=300,emc=3200,cpu=2000,cores=12)"),
+        said.contains(
+            "latency – withheld: its rows are all of one power mode (gpu=300,emc=3200,cpu=2000,cores=12)"
+        ),
         "{said}"
     );
     assert!(said.contains("mean power "), "{said}");

@@ -194,7 +194,17 @@ fn a_demand_a_little_above_one_is_overload_and_one_a_little_below_is_none() {
         "{}",
         finding.message
     );
-    assert!(overload(&at(33_200)).is_none());
+    assert_eq!(
+        summary.seconds_of(&summary.tenants[0].name),
+        None,
+        "a longer run would answer no more"
+    );
+    let summary = at(33_200);
+    assert!(overload(&summary).is_none());
+    assert_eq!(
+        summary.seconds_of(&summary.tenants[0].name),
+        Some(summary.run.duration_s)
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use jetlag_figure::section::markdown;
-use jetlag_predict::{EvalOptions, FeatureSet, Protocol, dataset, eval, sections, text};
+use jetlag_predict::{EvalOptions, FeatureSet, Protocol, dataset, eval, sections};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut options = EvalOptions::default();
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let begin = std::time::Instant::now();
         jetlag_predict::Model::load(path.as_ref())?;
         let bytes = std::fs::metadata(&path)?.len();
-        print!("{}", text::model(&model));
+        print!("{}", markdown::section(&sections::model(&model)));
         println!(
             "fitted in {took:.1?}, {bytes} bytes, read in {:.1?}",
             begin.elapsed()

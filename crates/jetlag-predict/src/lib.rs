@@ -6,14 +6,15 @@
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! use jetlag_predict::{EvalOptions, FitOptions, Question, Stage, dataset, eval, fit, sections, text};
+//! use jetlag_predict::{EvalOptions, FitOptions, Question, Stage, dataset, eval, fit, sections};
+//! use jetlag_figure::section::markdown;
 //! let data = dataset::open("perf4sight".as_ref())?;
 //! let errors = sections::evaluation(&eval(&data, None, &EvalOptions::default())?);
-//! print!("{}", jetlag_figure::section::markdown::section(&errors));
+//! print!("{}", markdown::section(&errors));
 //! let model = fit(&data, &FitOptions::default())?;
 //! let table = &data.networks[&("resnet18".to_owned(), "35".to_owned())];
 //! let question = Question { table, batch: 20, stage: Stage::Training, device: None, deadline_ms: Some(500.0) };
-//! print!("{}", text::answer(&model.apply(&question)?));
+//! print!("{}", markdown::section(&sections::answer(&model.apply(&question)?)));
 //! # Ok(())
 //! # }
 //! ```
@@ -83,7 +84,6 @@ pub mod pairs;
 mod score;
 mod sealed;
 pub mod sections;
-pub mod text;
 pub mod trees;
 mod words;
 

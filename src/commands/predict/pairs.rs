@@ -1,14 +1,13 @@
 //! `jetlag predict pairs fit|eval|apply`: how much networks slow each other down that were not run together.
 //!
 //! The rows are matrices of run files: networks beside stressors and beside each other (docs/predict.md). The models are
-//! `jetlag-predict`'s; here a matrix becomes rows, and answers become lines.
+//! `jetlag-predict`'s; here a matrix becomes rows.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use jetlag_predict::pairs::{Meeting, PairAnswer, PairData, PairModel, eval_pairs, fit_pairs};
-use jetlag_predict::{FitOptions, Kin, ModelError, sections};
+use jetlag_predict::{FitOptions, ModelError, sections};
 
 use super::super::outcome::{Outcome, WrongUse};
 use super::super::output::{print, say};
@@ -17,7 +16,7 @@ use super::super::section::{Medium, print_sections};
 use super::chip;
 use crate::analysis::Summary;
 use crate::analysis::summary::interference::{Cell, Way};
-use crate::cli::{Format, PairsApply, PairsCommand, PairsEval, PairsFit};
+use crate::cli::{PairsApply, PairsCommand, PairsEval, PairsFit};
 use crate::record::{Device, Manifest};
 
 /// Fits, evaluates or applies a model of pairs.
@@ -43,13 +42,8 @@ fn fit(args: &PairsFit) -> anyhow::Result<Outcome> {
     let data = measured(&args.runs, args.sharing.as_deref())?;
     let model = fit_pairs(&data, &options(args.seed)).map_err(WrongUse::because)?;
     model.save(&args.output).map_err(WrongUse::because)?;
-    print(&format!(
-        "Fitted on {} slowdowns in pairs of {} ({})\nwrote {}\n",
-        model.rows(),
-        model.networks().join(", "),
-        model.place(),
-        args.output.display()
-    ))?;
+    print_sections(&[sections::pair_model(&model)], Medium::Terminal)?;
+    print(&format!("wrote {}\n", args.output.display()))?;
     Ok(Outcome::Done)
 }
 
@@ -97,10 +91,10 @@ fn apply(args: &PairsApply) -> anyhow::Result<Outcome> {
         .take(ways)
         .map(|(network, beside)| model.apply(network, beside).map_err(WrongUse::because))
         .collect::<Result<Vec<PairAnswer>, WrongUse>>()?;
-    print(&match args.format {
-        Format::Json => serde_json::to_string_pretty(&answers)? + "\n",
-        Format::Text => answers.iter().map(answer).collect(),
-    })?;
+    match Medium::of(args.format) {
+        Some(medium) => print_sections(&answers.iter().map(sections::pair).collect::<Vec<_>>(), medium)?,
+        None => print(&(serde_json::to_string_pretty(&answers)? + "\n"))?,
+    }
     Ok(Outcome::Done)
 }
 
@@ -357,25 +351,6 @@ fn whole(known: &[Vec<bool>]) -> (Vec<bool>, Vec<bool>) {
 /// Of the frames as they were, since the model's intervals come from rows that are left out, and not from those of rows.
 fn p50(cell: &Cell) -> Option<f64> {
     cell.slowdown.as_ref().and_then(|slowdown| slowdown.of_frames)
-}
-
-fn answer(answer: &PairAnswer) -> String {
-    let interval = match answer.interval {
-        Some(own) => format!("{:.2} to {:.2} ({:.0} %)", own.low, own.high, 100.0 * own.level),
-        None => "no interval: too few networks in pairs".to_owned(),
-    };
-    let mut text = format!(
-        "{} beside {}: {:.2} times slower than alone; {interval}\n",
-        answer.network, answer.beside, answer.slowdown
-    );
-    if answer.kin == Kin::Other {
-        text += "  Degraded: no pair of one of them was fitted.\n";
-    }
-    for reason in &answer.unlike {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "  - {reason}");
-    }
-    text
 }
 
 #[cfg(test)]

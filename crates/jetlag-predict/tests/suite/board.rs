@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use jetlag_figure::section::markdown;
 use jetlag_predict::{
     Dataset, Device, EvalOptions, FeatureSet, FitOptions, Kin, Layer, LayerTable, Mode, ModeClocks, Model,
-    PredictError, Protocol, Question, Stage, Target, Unknown, dataset, eval, fit, text,
+    PredictError, Protocol, Question, Stage, Target, Unknown, dataset, eval, fit, sections,
 };
 
 const GPU: [f64; 11] = [
@@ -305,7 +306,7 @@ fn a_mode_that_was_not_measured_is_answered_from_its_clocks() {
     assert!(
         model.targets().iter().all(|target| target.modes == 54),
         "{}",
-        text::model(&model)
+        markdown::section(&sections::model(&model))
     );
     let model = Model::from_bytes(&model.to_bytes()).unwrap();
     let table = &data.networks[&("mobile".to_owned(), "0".to_owned())];
@@ -334,7 +335,7 @@ fn a_mode_that_was_not_measured_is_answered_from_its_clocks() {
                 "{target}: {value} {said:?}"
             );
         }
-        assert!(text::answer(&answer).contains("This power mode was not measured"));
+        assert!(markdown::section(&sections::answer(&answer)).contains("This power mode was not measured"));
     }
     assert!(
         ask(table, &data.devices[26])
@@ -363,7 +364,7 @@ fn a_mode_that_was_not_measured_is_answered_from_its_clocks() {
         ..all_modes()[0]
     };
     let beyond = device(ModeClocks { cores: 16, ..clocks });
-    let answer = text::answer(&ask(table, &beyond).unwrap());
+    let answer = markdown::section(&sections::answer(&ask(table, &beyond).unwrap()));
     assert!(
         answer.contains("the GPU's clock is 2600.000 MHz, and was 306.000 to 1300.500 MHz"),
         "{answer}"
@@ -420,9 +421,9 @@ fn a_target_of_one_mode_is_withheld_in_others() {
     assert_eq!((other.predictions.len(), other.withheld.len()), (2, 1));
     assert_eq!(other.withheld[0].target, Target::Power);
     assert!(matches!(other.withheld[0].why, Unknown::OneMode { .. }));
-    let said = text::answer(&other);
+    let said = markdown::section(&sections::answer(&other));
     assert!(
-        said.contains("mean power      withheld: its rows are all of one power mode (gpu=306,"),
+        said.contains("withheld: its rows are all of one power mode (gpu=306,"),
         "{said}"
     );
     // The last board's mode is not known.

@@ -6,7 +6,7 @@ use std::path::Path;
 use jetlag_figure::section::markdown;
 use jetlag_predict::{
     DataError, Device, EvalOptions, FitOptions, Model, ModelError, PredictError, Protocol, Question, Stage,
-    Target, Verdict, dataset, eval, fit, sections, text,
+    Target, Verdict, dataset, eval, fit, sections,
 };
 
 /// Boards: TFLOP/s and GB/s.
@@ -190,7 +190,7 @@ fn a_board_must_be_named_where_there_are_two() {
             })
             .is_err()
     );
-    assert!(text::model(&model).contains("alpha, beta, delta, gamma"));
+    assert!(markdown::section(&sections::model(&model)).contains("alpha, beta, delta, gamma"));
 }
 
 #[test]
@@ -284,9 +284,9 @@ fn few_networks_and_variants_withhold_intervals() {
     // Without an interval nothing is sure.
     assert_eq!(answer.late.unwrap().in_time, Verdict::Open);
     assert!(
-        text::answer(&answer).contains("fitted on 1 network"),
+        markdown::section(&sections::answer(&answer)).contains("fitted on 1 network"),
         "{}",
-        text::answer(&answer)
+        markdown::section(&sections::answer(&answer))
     );
     let left = EvalOptions {
         fit: options(6),

@@ -3,7 +3,7 @@
 use jetlag_figure::section::markdown;
 use jetlag_predict::{
     Dataset, EvalOptions, Evaluation, FeatureSet, FitOptions, Kin, Protocol, Question, Stage, Target,
-    Unanswered, Unknown, Verdict, dataset, eval, fit, sections, text,
+    Unanswered, Unknown, Verdict, dataset, eval, fit, sections,
 };
 
 pub(crate) fn perf4sight() -> Option<Dataset> {
@@ -121,7 +121,7 @@ fn a_model_says_how_it_did_on_networks_left_out() {
         ..FitOptions::default()
     };
     let model = fit(&data, &options).unwrap();
-    let said = text::model(&model);
+    let said = markdown::section(&sections::model(&model));
     println!("{said}");
     for target in model.targets() {
         let own = target.held_out.unwrap();
@@ -177,7 +177,7 @@ fn a_question_is_answered_with_an_interval_and_doubts() {
     // As many images as no board of 8 GB has room for.
     let answer = ask(known, 512);
     assert_eq!(answer.fits.unwrap().verdict, Verdict::No, "{answer:?}");
-    let said = text::answer(&answer);
+    let said = markdown::section(&sections::answer(&answer));
     assert!(said.contains("the batch is 512"), "{said}");
     // Its peak would be what the board has: withheld, with a lower bound, of which the room is told.
     let why = &answer.withheld[0];
@@ -229,7 +229,7 @@ fn a_question_is_answered_with_an_interval_and_doubts() {
             .iter()
             .all(|said| said.kin == Kin::Other && !said.unlike.is_empty())
     );
-    let said = text::answer(&answer);
+    let said = markdown::section(&sections::answer(&answer));
     assert!(
         said.contains("Degraded") && said.contains("latency: each of 4 networks left out: "),
         "{said}"

@@ -7,7 +7,7 @@ use std::path::Path;
 use jetlag_figure::section::markdown;
 use jetlag_predict::{
     Dataset, EvalOptions, FitOptions, Kin, Layer, LayerTable, Protocol, Question, Stage, Target, Withheld,
-    dataset, eval, fit, sections, text,
+    dataset, eval, fit, sections,
 };
 
 /// Lines of a table of layers.
@@ -201,7 +201,7 @@ fn recorded_energy_is_fitted_and_answered_with_an_interval() {
     };
     // Batch 8 was not run: between 4 and 16 a frame took 200 and 173 mJ. One row more would give an interval.
     let answer = ask(of("resnet50"), 8);
-    println!("{}", text::answer(&answer));
+    println!("{}", markdown::section(&sections::answer(&answer)));
     let energy = answer.of(Target::Energy).unwrap();
     let few = Withheld::FewVariants {
         variants: 4,
@@ -220,7 +220,7 @@ fn recorded_energy_is_fitted_and_answered_with_an_interval() {
     ])
     .unwrap();
     let other = ask(&narrow, 8);
-    println!("{}", text::answer(&other));
+    println!("{}", markdown::section(&sections::answer(&other)));
     let energy = other.of(Target::Energy).unwrap();
     assert!(
         energy.kin == Kin::Other && energy.interval.is_some(),

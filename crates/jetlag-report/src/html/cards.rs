@@ -13,12 +13,12 @@ pub(super) fn cards(summary: &Summary) -> Block {
     let tenants = summary.tenants.iter().enumerate();
     Block::Cards(
         tenants
-            .map(|(number, tenant)| card(number, tenant, summary.run.duration_s))
+            .map(|(number, tenant)| card(number, tenant, summary.seconds_of(&tenant.name)))
             .collect(),
     )
 }
 
-fn card(number: usize, tenant: &TenantSummary, seconds: f64) -> Card {
+fn card(number: usize, tenant: &TenantSummary, seconds: Option<f64>) -> Card {
     let unit = TimeUnit::for_millis(tenant.response_ms.usual().into_iter());
     let stats = &tenant.response_ms;
     let time = |name, of: Estimate| Glance {

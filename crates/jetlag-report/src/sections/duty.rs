@@ -25,7 +25,7 @@ pub(super) fn section(summary: &Summary) -> Option<Section> {
         let rate = step
             .hz
             .map_or_else(|| "closed loop".to_owned(), |hz| format!("{hz} Hz"));
-        let [p50, p99] = quantiles(&step.response_ms, unit, summary.run.duration_s);
+        let [p50, p99] = quantiles(&step.response_ms, unit, summary.seconds_of(&duty.tenant));
         table.row([
             super::named(summary, &duty.tenant),
             Cell::new(rate),
@@ -48,7 +48,7 @@ pub(super) fn section(summary: &Summary) -> Option<Section> {
         .unless_empty()
 }
 
-fn quantiles(stats: &Stats, unit: TimeUnit, seconds: f64) -> [Cell; 2] {
+fn quantiles(stats: &Stats, unit: TimeUnit, seconds: Option<f64>) -> [Cell; 2] {
     [stats.p50, stats.p99].map(|of| quantile(unit, of, stats, seconds))
 }
 

@@ -125,7 +125,7 @@ fn time(unit: TimeUnit, ms: Option<f64>, interval: Option<[f64; 2]>) -> Cell {
 }
 
 /// A quantile of a series, with its interval or with what stands in place of it below it.
-fn quantile(unit: TimeUnit, one: Estimate, of: &Stats, seconds: f64) -> Cell {
+fn quantile(unit: TimeUnit, one: Estimate, of: &Stats, seconds: Option<f64>) -> Cell {
     let cell = time(unit, one.value, one.ci95);
     match (one.ci95, one.lack) {
         (None, Some(lack)) => cell.note(lack.in_words(one.value.is_some(), of.count, seconds)),

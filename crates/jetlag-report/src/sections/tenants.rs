@@ -20,7 +20,7 @@ pub(super) fn responses(summary: &Summary) -> Option<Section> {
         let loops = if of.closed_loop { "closed loop" } else { "" };
         let stats = &of.response_ms;
         let mut row = vec![tenant(number, of)];
-        row.extend(quantiles(stats, unit, summary.run.duration_s));
+        row.extend(quantiles(stats, unit, summary.seconds_of(&of.name)));
         row.push(plain_time(unit, stats.max));
         row.push(plain_time(unit, of.deadline_ms).note(loops));
         row.push(missed(of));
@@ -45,7 +45,7 @@ pub(super) fn responses(summary: &Summary) -> Option<Section> {
 }
 
 /// p50, p90 and p99, each with its interval or with what stands in place of it.
-fn quantiles(stats: &Stats, unit: TimeUnit, seconds: f64) -> [Cell; 3] {
+fn quantiles(stats: &Stats, unit: TimeUnit, seconds: Option<f64>) -> [Cell; 3] {
     [stats.p50, stats.p90, stats.p99].map(|of| super::quantile(unit, of, stats, seconds))
 }
 

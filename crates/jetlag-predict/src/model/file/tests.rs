@@ -85,7 +85,7 @@ fn ask(model: &Model) {
             deadline_ms: Some(1.0),
         };
         if let Ok(answer) = model.apply(&question) {
-            assert!(!crate::text::answer(&answer).is_empty());
+            assert!(!crate::sections::answer(&answer).blocks.is_empty());
         }
     }
 }

@@ -31,13 +31,28 @@ impl Lack {
     }
 
     /// What stands in place of the interval of a quantile of `count` frames in so many seconds: of which frames a value is that is
-    /// shown all the same, or how long it takes to have one.
-    pub fn in_words(self, is_shown: bool, count: u64, seconds: f64) -> String {
-        match (is_shown, self.seconds(count, seconds)) {
+    /// shown all the same, or how long it takes to have one. No seconds where a longer run would answer no more.
+    pub fn in_words(self, is_shown: bool, count: u64, seconds: Option<f64>) -> String {
+        match (is_shown, seconds.and_then(|seconds| self.seconds(count, seconds))) {
             (true, _) => "this run".to_owned(),
             (false, Some(needed)) if needed < 120.0 => format!("takes {:.0} s", needed.ceil()),
             (false, Some(needed)) => format!("takes {:.0} min", (needed / 60.0).ceil()),
             (false, None) => "not known".to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_longer_run_is_named_where_it_answers_and_somebody_would_wait_for_it() {
+        let lack = Lack::Frames(600);
+        assert_eq!(lack.in_words(false, 300, Some(10.0)), "takes 20 s");
+        assert_eq!(lack.in_words(false, 300, Some(100.0)), "takes 4 min");
+        assert_eq!(lack.in_words(false, 3, Some(100.0)), "not known");
+        assert_eq!(lack.in_words(false, 300, None), "not known");
+        assert_eq!(lack.in_words(true, 300, None), "this run");
     }
 }

@@ -128,6 +128,17 @@ impl Summary {
         self.run.findings.iter().find(of_run)
     }
 
+    /// Seconds of a measurement that would tell more of a tenant if it were longer. None where other programs take its processors, or
+    /// its frames come faster than it serves them: more of the same answers nothing.
+    pub fn seconds_of(&self, tenant: &str) -> Option<f64> {
+        let (busy, overload) = (Code::HostBusy.word(), Code::Overload.word());
+        let explained = self.run.explained.iter().map(|explained| &explained.finding);
+        let in_vain = self.run.findings.iter().chain(explained).any(|finding| {
+            finding.code == busy || (finding.code == overload && finding.tenant.as_deref() == Some(tenant))
+        });
+        (!in_vain).then_some(self.run.duration_s)
+    }
+
     /// Whether a finding says that the record lacks frames that ran, or that frames are missing in the recording that they are of.
     pub fn is_gap(finding: &Finding) -> bool {
         let gaps = [Code::TruncatedFile, Code::LostRecords, Code::ImpossibleStamps].map(Code::word);

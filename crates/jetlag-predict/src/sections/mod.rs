@@ -1,6 +1,12 @@
-//! Evaluations as sections, which terminal and Markdown show.
+//! Models, answers and evaluations as sections, which terminal and Markdown show.
+
+mod answer;
+mod model;
 
 use std::convert::Infallible;
+
+pub use answer::{answer, pair};
+pub use model::{left_out, model, pair_model};
 
 use jetlag_figure::section::{Cell, Section as OfReport, Table};
 
@@ -121,7 +127,7 @@ fn errors(errors: &Errors) -> impl Iterator<Item = Cell> {
     [Cell::new(errors.rows.to_string())].into_iter().chain(figures)
 }
 
-pub(crate) fn undescribed(networks: &[Undescribed]) -> impl Iterator<Item = String> {
+fn undescribed(networks: &[Undescribed]) -> impl Iterator<Item = String> {
     networks.iter().map(|network| {
         format!(
             "{}: {} of variants {} left out: {}",
@@ -133,7 +139,7 @@ pub(crate) fn undescribed(networks: &[Undescribed]) -> impl Iterator<Item = Stri
     })
 }
 
-pub(crate) fn stalls(what: &str, stalls: &[Stall]) -> Vec<String> {
+fn stalls(what: &str, stalls: &[Stall]) -> Vec<String> {
     if stalls.is_empty() {
         return Vec::new();
     }
