@@ -57,7 +57,7 @@ fn no_circle_of_modules() {
 /// The floors of the analysis, the lowest first.
 const FLOORS: [&[&str]; 6] = [
     &["gathering"],
-    &["code", "explained", "summary", "stats"],
+    &["code", "explained", "finding", "summary", "stats"],
     &["amounts", "figures", "expectation", "catalogue"],
     &["topics"],
     &["judging"],

@@ -7,6 +7,7 @@ mod compare;
 mod cvcuda;
 mod drawn;
 mod export;
+mod facts;
 mod figures;
 mod findings;
 mod html;

@@ -13,6 +13,7 @@ use jetlag::record::{
 use jetlag::report::{Style, html, text};
 use jetlag::scenario::BackendChoice;
 use jetlag::units::Nanos;
+use serde_json::json;
 
 use crate::common::planned::Planned as _;
 use crate::summary::made_up::{end, frame, manifest, ms, periodic, tenant};
@@ -210,10 +211,11 @@ fn what_is_above_the_roof_or_not_counted_is_a_finding() {
     let run = held(&made, &events, Ok(&ceilings(Processor::Cpu)));
     let codes: Vec<&str> = run.findings.iter().map(|finding| finding.code.as_str()).collect();
     assert_eq!(codes, ["above-the-roof", "work-not-counted"]);
-    assert!(run.findings[0].message.contains("2.50"), "{:?}", run.findings[0]);
-    assert!(
-        run.findings[1].message.contains("33.3 % of the nodes")
-            && run.findings[1].message.contains("custom.Thing")
+    assert_eq!(run.findings[0].facts["share"], 2.5);
+    let facts = &run.findings[1].facts;
+    assert_eq!(
+        (&facts["share"], &facts["operators"]),
+        (&json!(0.333333), &json!(["custom.Thing"]))
     );
     // Layers that lead to no node.
     let mut events = frames(13.0, 0.1);

@@ -1,10 +1,12 @@
 //! What a finding advises does what it promises, under simulated time.
 
 use jetlag::analysis::Summary;
+use jetlag::analysis::summary::Finding;
 use jetlag::record::Phase;
 use jetlag::scenario::{Arrival, LatencyModel, Overload};
 use jetlag::tenant::simulate::SimTenant;
 use jetlag::units::Nanos;
+use serde_json::json;
 
 use crate::common::planned::Planned as _;
 use crate::summary::interference::{Run, manifest, sim};
@@ -36,13 +38,6 @@ fn run(tenant: &SimTenant, quantile: &str, seconds: i64, seed: u64) -> Summary {
         std::slice::from_ref(tenant),
     );
     run.finish()
-}
-
-/// The whole number after a word.
-fn number_after(text: &str, word: &str) -> Option<u64> {
-    let rest = text.split_once(word)?.1;
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
 }
 
 #[test]
@@ -148,27 +143,25 @@ fn who_follows_the_advice_on_too_few_frames_has_enough() {
             let findings = &first.run.findings;
             let finding = findings.iter().find(|found| found.code == "too-few-samples");
             let finding = finding.unwrap_or_else(|| panic!("{what}: {findings:?}"));
-            let advice = &finding.advice;
-            // Where drops make frames depend on each other, no number of frames is named.
-            let Some(needs) = number_after(&finding.message, "needs ") else {
-                assert!(
-                    finding.message.contains("slow frames follow slow frames"),
-                    "{what}: {}",
-                    finding.message
-                );
+            let facts = &finding.facts;
+            let needs = facts["needs"].as_u64().expect("a number of frames");
+            // Where drops make frames depend on each other, so many are not enough.
+            if facts["lacks"]["frames"] != needs {
+                assert_eq!(facts["alike"], true, "{what}: {finding:?}");
                 dependent += 1;
                 continue;
-            };
-            let longer = number_after(advice, "duration=").map_or(seconds, |s| s as i64);
+            }
+            let advised = |what: &str| facts["more"][what].as_f64();
+            let longer = advised("duration_s").map_or(seconds, |s| s as i64);
             let mut more = tenant.clone();
-            more.frames = number_after(advice, "`frames: ").or(tenant.frames);
+            more.frames = advised("offered").map(|frames| frames as u64).or(tenant.frames);
             // Another run, and not the same one for longer.
             let second = run(&more, quantile, longer, seed + 1_000);
             let has = second.tenants[0].response_ms.count;
             failed += u64::from(has < needs);
             assert!(
                 has <= 4 * needs + 200,
-                "{what}: {advice}, which gave {has} for {needs}"
+                "{what}: {facts:?}, which gave {has} for {needs}"
             );
         }
         assert!(dependent * 4 <= SEEDS, "{what}: {dependent} of {SEEDS} depend");
@@ -176,7 +169,7 @@ fn who_follows_the_advice_on_too_few_frames_has_enough() {
     }
 }
 
-fn overload(summary: &Summary) -> Option<&jetlag::record::Finding> {
+fn overload(summary: &Summary) -> Option<&Finding> {
     summary.run.findings.iter().find(|found| found.code == "overload")
 }
 
@@ -189,11 +182,9 @@ fn a_demand_a_little_above_one_is_overload_and_one_a_little_below_is_none() {
     let at = |us| run(&sim(0, fixed(us), made_up::periodic(30.0), 0), "p50", 10, 1);
     let summary = at(33_500);
     let finding = overload(&summary).expect("100.5 %");
-    assert!(
-        finding.message.contains("falls behind") && finding.message.contains("100.5 %"),
-        "{}",
-        finding.message
-    );
+    assert_eq!(finding.facts["shown_by"], "demand");
+    let demand = finding.facts["demand"].as_f64().expect("a share");
+    assert!((demand - 1.005).abs() < 5e-4, "{demand}");
     assert_eq!(
         summary.seconds_of(&summary.tenants[0].name),
         None,
@@ -214,22 +205,14 @@ fn scattered_frames_do_not_hide_a_demand_above_one() {
         mean: Nanos::from_micros(33_500),
         sd: Nanos::from_micros(500),
     };
-    let ways = [
-        (Overload::Queue { capacity: 1_000 }, "response times grow"),
-        (
-            Overload::DropOldest { queue: 2 },
-            "frames will be dropped sooner or later",
-        ),
-    ];
-    for (way, said) in ways {
+    for way in [
+        Overload::Queue { capacity: 1_000 },
+        Overload::DropOldest { queue: 2 },
+    ] {
         let mut tenant = sim(0, scattered.clone(), made_up::periodic(30.0), 0);
         tenant.overload = way;
         let finding = overload(&run(&tenant, "p50", 20, 1)).cloned().expect("100.5 %");
-        assert!(
-            finding.message.contains("falls behind") && finding.message.contains(said),
-            "{}",
-            finding.message
-        );
+        assert_eq!(finding.facts["shown_by"], "demand");
     }
 }
 
@@ -239,7 +222,7 @@ fn a_queue_that_only_chance_fills_is_seldom_called_overload() {
     // The mean of the model is 11.3 ms: a load of 0.91.
     let called = (0..200).filter(|&seed| {
         let summary = run(&tenant, "p50", 20, seed);
-        overload(&summary).is_some_and(|found| found.message.contains("falls behind"))
+        overload(&summary).is_some_and(|found| found.facts["shown_by"] == "demand")
     });
     let called = called.count();
     println!("{called} of 200");
@@ -251,9 +234,11 @@ fn where_one_stage_alone_is_too_long_overlapping_is_not_advised() {
     let mut tenant = sim(0, fixed(36_700), made_up::periodic(30.0), 0);
     tenant.overload = Overload::DropOldest { queue: 2 };
     let summary = run(&tenant, "p50", 10, 1);
-    let advice = &overload(&summary).expect("110 %").advice;
-    assert!(
-        advice.contains("compute alone would take 110 %") && advice.contains("cannot help"),
-        "{advice}"
+    let facts = &overload(&summary).expect("110 %").facts;
+    assert_eq!(
+        (&facts["cause"], &facts["stages"]),
+        (&json!("stages"), &json!(["compute"]))
     );
+    let share = facts["stages_share"].as_f64().expect("a share");
+    assert!((share - 1.1).abs() < 5e-3, "{share}");
 }

@@ -14,6 +14,7 @@ use jetlag::tenant::simulate::{self, SimTenant};
 use jetlag::units::{Nanos, Stamp};
 
 use crate::common::planned::Planned as _;
+use crate::summary::facts;
 use crate::summary::made_up;
 
 pub(crate) fn manifest(names: &[&str], matrix: Option<Matrix>) -> Manifest {
@@ -159,7 +160,9 @@ impl Run {
     }
 
     pub(crate) fn finish(self) -> Summary {
-        self.summarizer.finish(None)
+        let summary = self.summarizer.finish(None);
+        facts::are_documented(&summary);
+        summary
     }
 }
 

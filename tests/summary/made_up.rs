@@ -15,6 +15,8 @@ use jetlag::scenario::{
 };
 use jetlag::units::{Nanos, Stamp};
 
+use crate::summary::facts;
+
 /// Where the measured time starts; not zero, so that stamps and durations cannot be mixed up unseen.
 pub(crate) const START: Stamp = Stamp(5_000_000_000);
 
@@ -144,7 +146,9 @@ pub(crate) fn end(tenant: u16, phase: Phase, seconds: i64) -> PhaseRecord {
 pub(crate) fn summarize(manifest: &Manifest, events: &[Event]) -> Summary {
     let mut summarizer = Summarizer::new(manifest);
     events.iter().for_each(|event| summarizer.push(event));
-    summarizer.finish(None)
+    let summary = summarizer.finish(None);
+    facts::are_documented(&summary);
+    summary
 }
 
 /// One tenant whose frames, a second apart so that none waits, had these response times.

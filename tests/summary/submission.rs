@@ -1,10 +1,12 @@
 //! What a report says of a tenant whose *compute* is the host's launching, and of one whose *compute* is not.
 
 use jetlag::analysis::Summary;
-use jetlag::record::{Event, Finding, Phase, SampleRecord, Stage, Submission};
+use jetlag::analysis::summary::Finding;
+use jetlag::record::{Event, Phase, SampleRecord, Stage, Submission};
 use jetlag::report::{Style, json, text};
 use jetlag::scenario::BackendChoice;
 use jetlag::units::Nanos;
+use serde_json::{Value, json};
 
 use crate::common::planned::Planned as _;
 use crate::summary::made_up::{self, START};
@@ -73,15 +75,11 @@ fn launches_that_last_as_long_as_compute_are_a_finding_and_in_the_sentence() {
     let summary = submitted("onnxruntime-cuda", Some(0.98), Some(false));
     let finding = found(&summary, "host-bound").expect("the finding");
     assert_eq!(finding.tenant.as_deref(), Some("camera"));
-    let host =
-        "The host's processors were in C2 or deeper for 63 % of the time, and ran at 1.20 GHz on average.";
-    assert!(finding.message.ends_with(host), "{}", finding.message);
-    assert!(
-        finding.message.contains("in 98 % of its frames"),
-        "{}",
-        finding.message
-    );
-    assert!(finding.advice.contains("TensorRT"), "{}", finding.advice);
+    let facts = &finding.facts;
+    let host = json!({ "deep": { "state": "C2", "percent": 63.0 }, "mhz": 1200.0 });
+    assert_eq!((&facts["host"], &facts["graph"]), (&host, &Value::Null));
+    let bound = facts["bound_frames"].as_f64().expect("a share");
+    assert_eq!((bound * 100.0).round(), 98.0);
     let text = shown(&summary);
     assert!(
         text.contains("of which the host was still submitting for"),
@@ -91,8 +89,8 @@ fn launches_that_last_as_long_as_compute_are_a_finding_and_in_the_sentence() {
     assert!(text.contains("overlaps 98 % of compute"), "{text}");
 
     let on_tensorrt = submitted("tensorrt", Some(0.98), Some(false));
-    let advice = &found(&on_tensorrt, "host-bound").expect("the finding").advice;
-    assert!(advice.contains("graph: On"), "{advice}");
+    let finding = found(&on_tensorrt, "host-bound").expect("the finding");
+    assert_eq!(finding.facts["graph"], "Off");
 }
 
 #[test]
@@ -101,11 +99,7 @@ fn where_the_backend_may_wait_that_is_said_instead() {
         let summary = submitted("onnxruntime-cuda", Some(0.98), may_wait);
         assert!(found(&summary, "host-bound").is_none());
         let finding = found(&summary, "compute-unclear").expect("the finding");
-        assert!(
-            finding.message.contains("may also wait for the device"),
-            "{}",
-            finding.message
-        );
+        assert_eq!(finding.facts["backend"], "onnxruntime-cuda");
         assert!(shown(&summary).contains("cannot tell which"));
     }
 }
@@ -127,7 +121,7 @@ fn a_device_that_has_its_work_in_line_and_an_old_file_say_nothing() {
 fn the_machine_form_has_the_share_and_the_judgement() {
     let mut out = Vec::new();
     json::write(&submitted("tensorrt", Some(0.98), Some(false)), &mut out).expect("writing to memory");
-    let value: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+    let value: Value = serde_json::from_slice(&out).expect("JSON");
     let submitting = &value["tenants"][0]["submitting"];
     assert_eq!(submitting["host_bound"], true);
     assert!((submitting["share"]["p50"].as_f64().expect("a share") - 0.98).abs() < 1e-5);

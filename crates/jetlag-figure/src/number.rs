@@ -56,6 +56,11 @@ impl TimeUnit {
     }
 }
 
+/// Rounds a rate or a ratio to six decimals; further digits carry no information.
+pub fn six_decimals(x: f64) -> f64 {
+    (x * 1e6).round() / 1e6
+}
+
 /// Two decimals, fewer on large figures, three on small ones.
 pub fn short(x: f64) -> String {
     Digits::of(x).show(x)

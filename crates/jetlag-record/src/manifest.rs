@@ -42,7 +42,7 @@ pub struct Manifest {
 }
 
 /// A part of a scenario that this version of jetlag cannot read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnknownWord {
     /// The field, as an override names it: `tenants.camera.source`.
     pub field: String,

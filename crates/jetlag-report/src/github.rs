@@ -10,10 +10,9 @@ use std::io::{self, Write};
 use crate::analysis::Summary;
 use crate::analysis::compare::{Comparison, LimitResult};
 use crate::analysis::figures::key::Shown;
-use crate::analysis::summary::{EnergySummary, ExpectationResult, PowerBudget, TenantSummary};
+use crate::analysis::summary::{EnergySummary, ExpectationResult, Finding, PowerBudget, TenantSummary};
 use crate::compare::sentence;
 use crate::number::{measured, or_unknown, percent, short};
-use crate::record::Finding;
 use crate::sections::{columns, value_of};
 
 /// How GitHub shows an annotation.
@@ -147,11 +146,8 @@ pub(crate) fn broken(result: &ExpectationResult) -> String {
 
 /// The finding that says why an expectation cannot be decided, where one is about it alone.
 pub(crate) fn undecided<'f>(result: &ExpectationResult, findings: &'f [Finding]) -> Option<&'f Finding> {
-    let quoted = format!("`{}`", result.text);
-    let mut about = findings
-        .iter()
-        .filter(|finding| finding.message.contains(&quoted));
-    about.next().filter(|_| result.value.is_none())
+    let is_about = |finding: &&Finding| finding.facts["line"] == result.text;
+    findings.iter().find(is_about).filter(|_| result.value.is_none())
 }
 
 /// A tenant in one line.

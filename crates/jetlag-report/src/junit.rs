@@ -8,10 +8,10 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crate::analysis::Summary;
-use crate::analysis::summary::{ExpectationResult, TenantSummary};
+use crate::analysis::summary::{ExpectationResult, Finding, TenantSummary};
 use crate::github::{broken, in_a_line, undecided};
 use crate::record::shown::{is_obeyed, shown};
-use crate::record::{Finding, Manifest, Utc};
+use crate::record::{Manifest, Utc};
 
 /// How a case ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,8 +21,14 @@ fn figures_that_the_run_lacks_leave_an_expectation_undecided_with_advice() {
             .iter()
             .all(|finding| finding.code == "expectation-undecided")
     );
-    assert!(findings[0].advice.contains("baseline: (alone: true)"));
-    assert!(findings[2].message.contains("did you mean `camera`"));
+    let facts = |finding: &Finding| (finding.facts["kind"].clone(), finding.facts["lacking"].clone());
+    let undecided = json!("undecided-expectation");
+    assert_eq!(facts(&findings[0]), (undecided.clone(), json!("baseline")));
+    assert_eq!(facts(&findings[1]), (undecided, json!("figure")));
+    assert_eq!(findings[2].facts["kind"], "unreadable-expectation");
+    for (finding, line) in findings.iter().zip(lines) {
+        assert_eq!(finding.facts["line"], line);
+    }
     assert!(
         summary
             .expectations
@@ -90,22 +96,19 @@ fn a_slowdown_that_a_silent_co_runner_leaves_unknown_is_advised_upon_as_such() {
         |event| !matches!(event, Event::Frame(frame) if frame.tenant == 1 && frame.phase == Phase::Together),
     );
     let summary = made_up::summarize(&manifest, &events);
-    let mut findings = summary.run.findings.iter();
-    let finding = findings.find(|finding| finding.code == "expectation-undecided");
-    let advice = &finding.expect("undecided").advice;
-    assert!(
-        advice.contains("Make sure that every tenant completes frames in each phase"),
-        "{advice}"
+    assert_eq!(
+        found(&summary, "expectation-undecided").facts["lacking"],
+        "frames"
     );
 }
 
 #[test]
 fn a_figure_that_lacks_frames_is_explained_by_them() {
-    for (seconds, line, needs) in [
-        (1, "camera.response.p90 < 1s", "p90 needs 64 frames and has 30"),
-        (4, "camera.response.p95 < 1s", "p95 needs 130 frames and has 120"),
-        (10, "camera.response.p99 < 1s", "p99 needs 662 frames and has 300"),
-        (10, "camera.jitter < 1s", "p99 needs 662 frames and has 300"),
+    for (seconds, line, quantile, needs, has) in [
+        (1, "camera.response.p90 < 1s", "p90", 64, 30),
+        (4, "camera.response.p95 < 1s", "p95", 130, 120),
+        (10, "camera.response.p99 < 1s", "p99", 662, 300),
+        (10, "camera.jitter < 1s", "p99", 662, 300),
     ] {
         let (mut manifest, events) = made_up::demo(seconds);
         manifest.plan().expect = vec![line.to_owned()];
@@ -115,10 +118,16 @@ fn a_figure_that_lacks_frames_is_explained_by_them() {
             .findings
             .iter()
             .filter(|finding| finding.tenant.as_deref() == Some("camera"));
-        let said: Vec<(&str, &str)> = of_camera.map(|f| (f.code.as_str(), f.message.as_str())).collect();
-        assert_eq!(said.len(), 1, "{line}: {said:?}");
-        assert_eq!(said[0].0, "too-few-samples", "{line}");
-        assert!(said[0].1.contains(needs), "{line}: {}", said[0].1);
+        let [finding] = of_camera.collect::<Vec<_>>()[..] else {
+            panic!("{line}: {:#?}", summary.run.findings)
+        };
+        assert_eq!(finding.code, "too-few-samples", "{line}");
+        let facts = &finding.facts;
+        assert_eq!(
+            (&facts["quantile"], &facts["needs"], &facts["count"]),
+            (&json!(quantile), &json!(needs), &json!(has)),
+            "{line}"
+        );
     }
     for line in ["worst_over_median < 9", "iqr < 1s", "response.p50 < 1s"] {
         let (mut manifest, mut events) = made_up::demo(1);

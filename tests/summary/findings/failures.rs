@@ -3,44 +3,27 @@
 use super::*;
 
 #[test]
-fn a_run_that_ended_early_says_why_and_what_to_do() {
+fn a_run_that_ended_early_says_why_and_after_how_long() {
     let early = |reason| {
         move |end: &mut PhaseRecord| {
             end.reason = reason;
             end.measured_to = end.measured_from + Nanos::from_secs(35);
         }
     };
-    for (reason, code, message, advice) in [
-        (
-            EndReason::Interrupted,
-            "short-run",
-            "interrupted after 35.00 s of 70.00 s",
-            "shorter `duration`",
-        ),
-        (
-            EndReason::EndOfSource,
-            "short-run",
-            "camera's source ended after 35.00 s",
-            "`repeat: true`",
-        ),
-        (
-            EndReason::Failed,
-            "tenant-failed",
-            "camera failed and ended",
-            "log",
-        ),
-        (
-            EndReason::Duration,
-            "short-run",
-            "measured for 35.00 s instead of the planned 70.00 s",
-            "Run again",
-        ),
+    for (reason, code, kind) in [
+        (EndReason::Interrupted, "short-run", "interrupted"),
+        (EndReason::EndOfSource, "short-run", "source-ended"),
+        (EndReason::Failed, "tenant-failed", "gave-up"),
+        (EndReason::Duration, "short-run", "cut-short"),
     ] {
         let summary = changed(|_| {}, |_| {}, early(reason));
         let finding = only(&summary);
         assert_eq!(finding.code, code);
-        assert!(finding.message.contains(message), "{}", finding.message);
-        assert!(finding.advice.contains(advice), "{}", finding.advice);
+        let facts = &finding.facts;
+        assert_eq!(
+            (&facts["kind"], &facts["measured_s"], &facts["planned_s"]),
+            (&json!(kind), &json!(35.0), &json!(70.0))
+        );
     }
     let (mut manifest, mut events) = made_up::demo(70);
     manifest.plan().expect.clear();
@@ -68,10 +51,9 @@ fn failed_frames_are_reported_with_their_share() {
     );
     let finding = only(&summary);
     assert_eq!(finding.code, "failed-frames");
-    assert!(
-        finding.message.contains("21 frames of 2100 (1.0 %)"),
-        "{}",
-        finding.message
+    assert_eq!(
+        (&finding.facts["failed"], &finding.facts["offered"]),
+        (&json!(21), &json!(2100))
     );
 }
 
@@ -116,10 +98,8 @@ fn a_tenant_that_completed_nothing_keeps_no_promise_and_its_finding_quotes_the_c
     assert_eq!((frames.failed, frames.failed_in_warmup), (0, 10));
     let finding = only(&summary);
     assert_eq!(finding.code, "no-frames");
-    assert_eq!(
-        finding.message,
-        "camera completed no frame: 10 failed in the warm-up; first error: \"out of memory\"."
-    );
+    assert_eq!(finding.facts["cause"], "out of memory");
+    assert_eq!(finding.facts["frames"]["failed_in_warmup"], 10);
     assert_eq!(summary.failures().count(), 1);
     // Failures count from the warm-up on.
     let values: Vec<_> = summary.expectations.iter().map(|e| (e.holds, e.value)).collect();
@@ -127,10 +107,8 @@ fn a_tenant_that_completed_nothing_keeps_no_promise_and_its_finding_quotes_the_c
     assert_eq!(values, [nothing, (false, Some(10.0)), nothing, nothing, nothing]);
 
     let summary = failing(false);
-    assert_eq!(
-        only(&summary).message,
-        "camera completed no frame: 10 failed; first error: \"out of memory\"."
-    );
+    assert_eq!(only(&summary).facts["cause"], "out of memory");
+    assert_eq!(only(&summary).facts["frames"]["failed"], 10);
     // What is known to be broken is said with its value.
     let values: Vec<_> = summary.expectations.iter().map(|e| (e.holds, e.value)).collect();
     assert_eq!(values[1], (false, Some(10.0)));
@@ -148,9 +126,10 @@ fn failures_in_the_warm_up_are_told_apart_from_those_that_count() {
     };
     events.extend([before(0), before(1)]);
     let summary = made_up::summarize(&manifest, &events);
+    let finding = only(&summary);
     assert_eq!(
-        only(&summary).message,
-        "camera: 2 frames failed in the warm-up, and none in the measured time."
+        (&finding.facts["failed"], &finding.facts["in_warmup"]),
+        (&json!(0), &json!(2))
     );
     assert_eq!(summary.tenants[0].frames.offered, 2100);
     assert_eq!(
@@ -197,10 +176,12 @@ fn one_interruption_is_said_once_though_tenants_end_a_moment_apart() {
         }
     }
     let summary = made_up::summarize(&manifest, &events);
+    let finding = only(&summary);
     assert_eq!(
-        only(&summary).message,
-        "The run was interrupted after 35.04 s of 70.00 s."
+        (finding.code.as_str(), finding.tenant.as_deref()),
+        ("short-run", None)
     );
+    assert_eq!(finding.facts["measured_s"], 35.04);
 }
 
 #[test]
@@ -213,7 +194,7 @@ fn a_tenant_that_did_not_start_says_nothing_of_the_frames_of_another() {
         ],
     );
     let recorded = |code: &str, tenant: &str| {
-        Event::Finding(Finding {
+        Event::Finding(record::Finding {
             code: code.to_owned(),
             tenant: Some(tenant.to_owned()),
             message: "as recorded".to_owned(),
@@ -237,33 +218,13 @@ fn a_tenant_that_did_not_start_says_nothing_of_the_frames_of_another() {
 }
 
 #[test]
-fn a_tenant_without_a_frame_is_advised_by_what_became_of_its_releases() {
-    for (outcome, deadline, became, advice) in [
-        (
-            Some(Outcome::Unfinished),
-            None,
-            "5 still waiting at the end",
-            "Lower the rate",
-        ),
-        (
-            Some(Outcome::Unfinished),
-            Some(33),
-            "5 still waiting at the end",
-            "Lower the rate",
-        ),
-        (Some(Outcome::Dropped), None, "5 dropped", "Lower the rate"),
-        (
-            Some(Outcome::Failed),
-            None,
-            "5 failed",
-            "`jetlag inspect` shows the whole log; fix",
-        ),
-        (
-            None,
-            None,
-            "none was due in the measured time",
-            "Run for longer than the interval between two",
-        ),
+fn of_a_tenant_without_a_frame_it_is_told_what_became_of_its_releases() {
+    for (outcome, deadline, became) in [
+        (Some(Outcome::Unfinished), None, Some("unfinished")),
+        (Some(Outcome::Unfinished), Some(33), Some("unfinished")),
+        (Some(Outcome::Dropped), None, Some("dropped")),
+        (Some(Outcome::Failed), None, Some("failed")),
+        (None, None, None),
     ] {
         let mut events = Vec::new();
         for i in 0..5 {
@@ -276,12 +237,12 @@ fn a_tenant_without_a_frame_is_advised_by_what_became_of_its_releases() {
         events.push(Event::Phase(made_up::end(0, Phase::Together, 10)));
         let manifest = made_up::manifest(10, vec![made_up::tenant("camera", 1.0, 33.0)]);
         let summary = made_up::summarize(&manifest, &events);
-        let mut findings = summary.run.findings.iter();
-        let found = findings
-            .find(|finding| finding.code == "no-frames")
-            .expect("no frames");
-        assert_eq!(found.message, format!("camera completed no frame: {became}."));
-        assert!(found.advice.starts_with(advice), "{became}: {}", found.advice);
+        let facts = &found(&summary, "no-frames").facts;
+        for each in ["unfinished", "overdue", "dropped", "failed"] {
+            let expected = if Some(each) == became { 5 } else { 0 };
+            assert_eq!(facts["frames"][each], expected, "{each}: {facts:?}");
+        }
+        assert_eq!(facts["failed"], became == Some("failed"));
     }
 }
 
@@ -298,12 +259,13 @@ fn nothing_of(change: impl Fn(&mut PhaseRecord)) -> Summary {
 fn of_a_tenant_without_a_frame_its_end_and_lost_records_are_told() {
     let failed = nothing_of(|end| end.reason = EndReason::Failed);
     assert_eq!(only(&failed).code, "no-frames");
-    assert_eq!(only(&failed).message, "camera completed no frame: it failed.");
+    assert_eq!(only(&failed).facts["failed"], true);
     let lost = nothing_of(|end| end.lost_records = 5);
     assert_eq!(codes(&lost), ["lost-records", "too-few-samples"]);
+    let facts = &lost.run.findings[1].facts;
     assert_eq!(
-        lost.run.findings[1].message,
-        "camera completed no frame: 5 not recorded."
+        (&facts["excused"], &facts["frames"]["lost_records"]),
+        (&json!(true), &json!(5))
     );
 }
 

@@ -1,5 +1,7 @@
 //! Runs that are too short for what is asked of them.
 
+use serde_json::Value;
+
 use super::*;
 
 #[test]
@@ -12,11 +14,15 @@ fn too_few_frames_even_for_p90_say_how_long_would_do() {
         (camera.code.as_str(), camera.tenant.as_deref()),
         ("too-few-samples", Some("camera"))
     );
-    assert_eq!(camera.message, "camera: p90 needs 64 frames and has 60.");
+    let facts = &camera.facts;
+    assert_eq!(
+        (&facts["quantile"], &facts["needs"], &facts["count"]),
+        (&json!("p90"), &json!(64), &json!(60))
+    );
     // 64 frames at 30 Hz are 2.1 s.
-    assert!(camera.advice.contains("--set duration=3s"), "{}", camera.advice);
+    assert_eq!(facts["more"], json!({ "kind": "seconds", "duration_s": 3.0 }));
     let lidar = &summary.run.findings[1];
-    assert!(lidar.advice.contains("--set duration=7s"), "{}", lidar.advice);
+    assert_eq!(lidar.facts["more"]["duration_s"], 7.0);
 }
 
 #[test]
@@ -26,10 +32,10 @@ fn an_expected_quantile_asks_for_its_own_sample() {
         |_| {},
         |_| {},
     );
-    assert!(
-        only(&summary)
-            .message
-            .contains("p99.9 needs 6636 frames and has 2100")
+    let facts = &only(&summary).facts;
+    assert_eq!(
+        (&facts["quantile"], &facts["needs"], &facts["count"]),
+        (&json!("p99.9"), &json!(6636), &json!(2100))
     );
     assert!(!summary.expectations[0].holds);
     assert_eq!(summary.expectations[0].value, None);
@@ -53,10 +59,12 @@ fn a_limit_on_frames_is_advised_upon_instead_of_the_duration() {
     end.reason = EndReason::Count;
     events.push(Event::Phase(end));
     let summary = made_up::summarize(&made_up::manifest(10, vec![tenant]), &events);
-    assert_eq!(
-        only(&summary).advice,
-        "Set `frames: 64` or more, or remove the limit."
-    );
+    assert_eq!(only(&summary).facts["more"], frames(64.0, None));
+}
+
+/// What makes the frames enough: so many of them, and a longer run where that is needed besides.
+fn frames(offered: f64, duration_s: Option<f64>) -> Value {
+    json!({ "kind": "frames", "offered": offered, "duration_s": duration_s })
 }
 
 /// The camera's frames at 100 Hz, so many of them, in a run that was planned for `planned` seconds and lasted for `lasted`.
@@ -75,22 +83,14 @@ fn limited(limit: u64, frames: u64, planned: i64, lasted: i64) -> Summary {
 
 #[test]
 fn a_limit_on_frames_or_a_duration_that_is_enough_already_is_not_advised_upon() {
-    let advice = |summary: &Summary| {
-        let mut findings = summary.run.findings.iter();
-        let found = findings.find(|finding| finding.code == "too-few-samples");
-        found.expect("too few frames").advice.clone()
-    };
+    let more = |summary: &Summary| found(summary, "too-few-samples").facts["more"].clone();
     // One second is enough for 64 frames, and is what was planned.
-    assert_eq!(
-        advice(&limited(50, 50, 1, 1)),
-        "Set `frames: 64` or more, or remove the limit."
-    );
-    let longer = advice(&limited(50, 50, 0, 0));
-    assert!(longer.contains("run for 1 s or longer"), "{longer}");
+    assert_eq!(more(&limited(50, 50, 1, 1)), frames(64.0, None));
+    assert_eq!(more(&limited(50, 50, 0, 0)), frames(64.0, Some(1.0)));
     // 64 frames were asked for, and the run ended before they were there.
     assert_eq!(
-        advice(&limited(64, 50, 10, 1)),
-        "Let the run reach its planned duration; 1 s at this rate are enough."
+        more(&limited(64, 50, 10, 1)),
+        json!({ "kind": "patience", "duration_s": 1.0 })
     );
 }
 
@@ -125,8 +125,8 @@ fn a_run_that_lasted_and_had_too_few_is_advised_to_last_longer_than_it_did() {
     let manifest = made_up::manifest(3, vec![made_up::tenant("camera", 30.0, 33.0)]);
     let summary = made_up::summarize(&manifest, &events);
     assert_eq!(
-        advice(&summary, "too-few-samples"),
-        "Run for 4 s or longer at this rate (`--set duration=4s`)."
+        found(&summary, "too-few-samples").facts["more"],
+        json!({ "kind": "seconds", "duration_s": 4.0 })
     );
 }
 
@@ -148,6 +148,5 @@ fn where_half_of_the_frames_are_dropped_more_are_to_be_released() {
     let summary = made_up::summarize(&made_up::manifest(10, vec![tenant]), &events);
     // With a scatter of 1, seen on 25 frames: v = 1 + 64 / 25, 64 + 3.38 v + 2.6 √(64 v + 1.69 v²) are 117.1 completed,
     // and twice as many released.
-    let advice = advice(&summary, "too-few-samples");
-    assert!(advice.starts_with("Set `frames: 235` or more"), "{advice}");
+    assert_eq!(found(&summary, "too-few-samples").facts["more"]["offered"], 235.0);
 }

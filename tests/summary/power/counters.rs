@@ -129,12 +129,16 @@ fn power_and_a_seldom_read_counter_are_compared_where_both_are_known() {
     );
     assert_eq!(rail.integrated_mj, 8_000_000.0);
     let finding = summary.run.findings.iter().find(|f| f.code == "energy-disagrees");
-    assert!(finding.unwrap().message.contains("by +6.0 %"), "{finding:?}");
+    let facts = &finding.unwrap().facts;
+    assert_eq!(
+        (&facts["kind"], &facts["off"]),
+        (&json!("counter-disagrees"), &json!(0.06))
+    );
     let still = seldom_counted(20, 0.0);
     let rail = &still.power[0];
     assert_eq!((rail.energy_from, rail.counter_mj), ("power", None), "{rail:?}");
     let finding = still.run.findings.iter().find(|f| f.code == "energy-disagrees");
-    assert!(finding.unwrap().message.contains("did not move"), "{finding:?}");
+    assert_eq!(finding.unwrap().facts["kind"], "counter-stood-still");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use crate::analysis::code::Code;
-use crate::record::Finding;
+use crate::analysis::finding::Finding;
 
 /// A finding with the one that it follows from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -70,6 +70,7 @@ pub(super) fn apart(findings: Vec<Finding>, on_host: &HashSet<&str>) -> (Vec<Fin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::finding::Facts;
 
     fn finding(code: Code, tenant: Option<&str>) -> Finding {
         Finding {
@@ -77,6 +78,7 @@ mod tests {
             tenant: tenant.map(str::to_owned),
             message: "…".to_owned(),
             advice: "…".to_owned(),
+            facts: Facts::default(),
         }
     }
 

@@ -20,6 +20,7 @@ mod code;
 mod expectation;
 mod explained;
 pub mod figures;
+mod finding;
 mod foreign;
 mod gathering;
 mod judging;

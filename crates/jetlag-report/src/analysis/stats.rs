@@ -6,6 +6,7 @@ use jetlag_stats::quantile::Quantile;
 use crate::analysis::gathering::dependence::Dependence;
 use crate::analysis::gathering::series::{Distribution, Interval};
 use crate::analysis::summary::{Estimate, Lack, Stats};
+pub(super) use crate::number::six_decimals;
 use crate::units::Nanos;
 
 const CONFIDENCE: f64 = 0.95;
@@ -80,11 +81,6 @@ pub(super) fn quotient(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 /// Milliseconds to the nearest nanosecond.
 pub(super) fn ns_to_ms(ns: f64) -> f64 {
     ns.round() / 1e6
-}
-
-/// Rounds a rate or a ratio to six decimals; further digits carry no information.
-pub(super) fn six_decimals(x: f64) -> f64 {
-    (x * 1e6).round() / 1e6
 }
 
 /// A quantile as it is shown: with its interval, or with what is lacking for one. Without an interval it is a statistic of this run's

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use crate::analysis::code::Code;
 use crate::analysis::explained;
 use crate::analysis::figures::Run;
+use crate::analysis::finding::Finding;
 use crate::analysis::gathering::failures::Failures;
 use crate::analysis::gathering::idle::HostIdle;
 use crate::analysis::gathering::plan;
@@ -40,7 +41,7 @@ use crate::analysis::topics::traces::drawn;
 use crate::analysis::topics::traces::kernels;
 use crate::analysis::topics::traces::observer;
 use crate::record::{
-    Event, Finding, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, PROCESSES_FACT, Phase, RECORDING_WINDOW,
+    self, Event, IDLE_WINDOW, Manifest, OVERHEAD_TENANT, Outcome, PROCESSES_FACT, Phase, RECORDING_WINDOW,
     WindowRecord,
 };
 use crate::scenario::{ClockKind, Release, Scenario};
@@ -66,7 +67,7 @@ pub struct Summarizer {
     phases: Phases,
     failures: Failures,
     traced: Traced,
-    recorded: Vec<Finding>,
+    recorded: Vec<record::Finding>,
     late_after: Nanos,
     kept: u64,
     exact_limit: u64,
@@ -442,7 +443,7 @@ fn seen(tenants: &[Measured<'_>]) -> Option<(Stamp, Stamp)> {
 }
 
 /// The findings of the run's record and of the analysis, each once.
-fn merge(recorded: Vec<Finding>, derived: impl Iterator<Item = Finding>) -> Vec<Finding> {
+fn merge(recorded: Vec<record::Finding>, derived: impl Iterator<Item = Finding>) -> Vec<Finding> {
     let mut seen = HashSet::new();
     let mut findings: Vec<Finding> = recorded
         .into_iter()
@@ -453,6 +454,7 @@ fn merge(recorded: Vec<Finding>, derived: impl Iterator<Item = Finding>) -> Vec<
                 finding.message.clone(),
             ))
         })
+        .map(Finding::from)
         .collect();
     let known: HashSet<(String, Option<String>)> = findings
         .iter()

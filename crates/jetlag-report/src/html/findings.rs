@@ -1,7 +1,7 @@
 //! Which section a finding stands in: beside the figures that it limits.
 
 use super::view::{Block, FindingView, Section, words};
-use crate::record::Finding;
+use crate::analysis::summary::Finding;
 
 /// What a finding touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +126,7 @@ fn view(finding: &Finding, id: String) -> FindingView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::summary::Facts;
 
     #[test]
     fn every_code_of_the_documentation_has_its_place() {
@@ -152,6 +153,7 @@ mod tests {
             tenant: tenant.map(str::to_owned),
             message: String::new(),
             advice: String::new(),
+            facts: Facts::default(),
         };
         let mut sections = [Section {
             id: "run1-power".to_owned(),

@@ -12,10 +12,9 @@ use std::path::Path;
 use jetlag_figure::section::terminal::{self, heading, paragraph, wrapped};
 
 use super::Style;
-use crate::analysis::summary::{Sampling, TenantSummary, Verdict};
+use crate::analysis::summary::{Finding, Sampling, TenantSummary, Verdict};
 use crate::analysis::{HOST_BUSY, Recorded, Summary};
 use crate::number::{or_unknown, short};
-use crate::record::Finding;
 use crate::sections::{self, Drawing, answer, explained};
 use crate::shell;
 use crate::table::{Align, Grid, Ink, Text};

@@ -2,31 +2,35 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+
+use super::fields::{self, Length};
 use super::words::{frames, name_of, percent, quoted};
 use crate::analysis::code::Code;
 use crate::analysis::figures::QuantileSupport;
 use crate::analysis::gathering::lack::Lack;
 use crate::analysis::gathering::stamps::Impossible;
 use crate::analysis::summary::FrameCounts;
-use crate::units::Nanos;
 
 /// Something that limits which frames a tenant's figures are of.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub(in super::super) enum FramesLimit {
     /// The record does not say when the measurement ended.
     EndUnknown,
     /// It could not go on.
     GaveUp {
-        measured: Nanos,
-        planned: Nanos,
+        #[serde(flatten)]
+        length: Length,
         cause: Option<String>,
     },
     /// Its source had no more frames.
-    SourceEnded { measured: Nanos, planned: Nanos },
+    SourceEnded(Length),
     /// It was measured for a shorter time than planned.
-    CutShort { measured: Nanos, planned: Nanos },
+    CutShort(Length),
     /// No frame was completed.
     None {
+        #[serde(rename = "frames")]
         counts: FrameCounts,
         /// Whether any failed, or it could not go on.
         failed: bool,
@@ -38,7 +42,7 @@ pub(in super::super) enum FramesLimit {
     /// An application marked no batch.
     NoBatches,
     /// An application marked so many batches, and all are of its warm-up.
-    AllWarmup(u64),
+    AllWarmup { batches: u64 },
     /// The recorder fell behind.
     Lost {
         lost: u64,
@@ -58,6 +62,7 @@ pub(in super::super) enum FramesLimit {
     },
     /// The frames are not enough for the interval of a quantile.
     TooFew {
+        #[serde(flatten, serialize_with = "fields::sample")]
         sample: QuantileSupport,
         more: More,
         /// Whether slow frames follow slow ones; else they depend on each other in another way, as those of a batch.
@@ -68,18 +73,32 @@ pub(in super::super) enum FramesLimit {
 }
 
 /// What makes the frames enough.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub(in super::super) enum More {
     /// A larger limit on their number, and this time in seconds where it is longer than planned.
-    Frames { offered: f64, seconds: Option<f64> },
+    Frames {
+        offered: f64,
+        #[serde(rename = "duration_s")]
+        seconds: Option<f64>,
+    },
     /// More time; how much cannot be said.
     Time,
     /// The planned time, which was not reached: so many seconds are enough.
-    Patience { seconds: f64 },
+    Patience {
+        #[serde(rename = "duration_s")]
+        seconds: f64,
+    },
     /// So many seconds.
-    Seconds { seconds: f64 },
+    Seconds {
+        #[serde(rename = "duration_s")]
+        seconds: f64,
+    },
     /// A longer recording of somebody's program, of so many seconds where that can be said.
-    Recording { seconds: Option<f64> },
+    Recording {
+        #[serde(rename = "duration_s")]
+        seconds: Option<f64>,
+    },
     /// No time that a person would wait for: what changes too slowly is the machine.
     Steadier,
     /// The same of a queue that fills and empties too slowly.
@@ -91,14 +110,14 @@ pub(in super::super) enum More {
 impl FramesLimit {
     pub(super) fn code(&self) -> Code {
         match self {
-            FramesLimit::EndUnknown | FramesLimit::SourceEnded { .. } | FramesLimit::CutShort { .. } => {
+            FramesLimit::EndUnknown | FramesLimit::SourceEnded(_) | FramesLimit::CutShort(_) => {
                 Code::ShortRun
             }
             FramesLimit::GaveUp { .. } => Code::TenantFailed,
             FramesLimit::None { excused: false, .. } => Code::NoFrames,
             FramesLimit::None { excused: true, .. }
             | FramesLimit::NoBatches
-            | FramesLimit::AllWarmup(_)
+            | FramesLimit::AllWarmup { .. }
             | FramesLimit::TooFew { .. } => Code::TooFewSamples,
             FramesLimit::Lost { .. } => Code::LostRecords,
             FramesLimit::Impossible(_) => Code::ImpossibleStamps,
@@ -113,17 +132,16 @@ impl FramesLimit {
                 format!("{name}: the record does not say when its measurement ended; rates are estimates.")
             }
             FramesLimit::GaveUp {
-                measured,
-                planned,
+                length: Length { measured, planned },
                 cause,
             } => format!(
                 "{name} failed and ended after {measured} of {planned}{}.",
                 quoted(": ", cause.as_deref())
             ),
-            FramesLimit::SourceEnded { measured, planned } => {
+            FramesLimit::SourceEnded(Length { measured, planned }) => {
                 format!("{name}'s source ended after {measured} of {planned}.")
             }
-            FramesLimit::CutShort { measured, planned } => {
+            FramesLimit::CutShort(Length { measured, planned }) => {
                 format!("{name} was measured for {measured} instead of the planned {planned}.")
             }
             FramesLimit::None {
@@ -139,10 +157,10 @@ impl FramesLimit {
             FramesLimit::NoBatches => {
                 format!("{name} marked no batches, so it has no response times.")
             }
-            FramesLimit::AllWarmup(1) => {
+            FramesLimit::AllWarmup { batches: 1 } => {
                 format!("{name} marked one batch, which was warm-up, so it has no response times.")
             }
-            FramesLimit::AllWarmup(batches) => {
+            FramesLimit::AllWarmup { batches } => {
                 format!("All {batches} batches of {name} were warm-up, so it has no response times.")
             }
             FramesLimit::Lost { lost, all, .. } => format!(
@@ -225,10 +243,10 @@ impl FramesLimit {
             FramesLimit::GaveUp { .. } => {
                 "`jetlag inspect` shows the whole log. The other tenants ran on, with less contention."
             }
-            FramesLimit::SourceEnded { .. } => {
+            FramesLimit::SourceEnded(_) => {
                 "Set `repeat: true` on the source, give it more frames, or set a shorter `duration`."
             }
-            FramesLimit::CutShort { .. } => {
+            FramesLimit::CutShort(_) => {
                 "Run again; if it happens again, the machine is too busy to keep the schedule."
             }
             FramesLimit::None { failed: true, .. } => {
@@ -241,7 +259,7 @@ impl FramesLimit {
             FramesLimit::NoBatches => {
                 "Mark each piece of work with a range of one name; `jetlag trace --batch NAME` says which NVTX ranges these are."
             }
-            FramesLimit::AllWarmup(_) => {
+            FramesLimit::AllWarmup { .. } => {
                 "Leave fewer batches out (`-w N` of `jetlag trace`), or record for longer."
             }
             FramesLimit::Lost { detections: true, .. } => {

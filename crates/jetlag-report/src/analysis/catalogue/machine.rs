@@ -1,9 +1,12 @@
 //! Findings about a machine whose state changed: throttled, still warming up, a changed clock or power mode.
 
+use serde::Serialize;
+
 use crate::analysis::code::Code;
 
 /// Something that changed what the machine can do while it was measured.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub(in super::super) enum MachineLimit {
     /// A GPU's clock was held down in a share of the readings.
     Throttled {
@@ -21,22 +24,54 @@ pub(in super::super) enum MachineLimit {
         guard: Guard,
         events: f64,
         /// In which they happened.
+        #[serde(rename = "measured_s")]
         seconds: f64,
     },
     /// By the modes' numbers.
-    PowerModeChanged { from: f64, to: f64 },
+    PowerModeChanged {
+        #[serde(rename = "from_mode")]
+        from: f64,
+        #[serde(rename = "to_mode")]
+        to: f64,
+    },
     /// A temperature still rose, °C.
-    TemperatureRising { sensor: String, from: f64, to: f64 },
+    TemperatureRising {
+        sensor: String,
+        #[serde(rename = "from_c")]
+        from: f64,
+        #[serde(rename = "to_c")]
+        to: f64,
+    },
     /// The fan still sped up in the last half, percent.
-    FanRising { from: f64, to: f64 },
+    FanRising {
+        #[serde(rename = "from_percent")]
+        from: f64,
+        #[serde(rename = "to_percent")]
+        to: f64,
+    },
     /// MHz in the first and the last third.
-    ClockFell { of: ClockOf, from: f64, to: f64 },
+    ClockFell {
+        #[serde(flatten)]
+        of: ClockOf,
+        #[serde(rename = "from_mhz")]
+        from: f64,
+        #[serde(rename = "to_mhz")]
+        to: f64,
+    },
     /// Lowest and highest, MHz.
-    ClockMoved { of: ClockOf, low: f64, high: f64 },
+    ClockMoved {
+        #[serde(flatten)]
+        of: ClockOf,
+        #[serde(rename = "low_mhz")]
+        low: f64,
+        #[serde(rename = "high_mhz")]
+        high: f64,
+    },
 }
 
 /// Why a GPU's clock was held down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(in super::super) enum SlowedBy {
     Temperature,
     PowerLimit,
@@ -44,7 +79,8 @@ pub(in super::super) enum SlowedBy {
 }
 
 /// The part of a Jetson's guard that counts an event (Jetson Linux's developer guide).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(in super::super) enum Guard {
     /// OC1, under-voltage at the input.
     InputVoltage,
@@ -57,12 +93,17 @@ pub(in super::super) enum Guard {
 }
 
 /// The unit whose clock it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "clock", rename_all = "kebab-case")]
 pub(in super::super) enum ClockOf {
     /// A GPU by its number, or a board's only one.
-    Gpu(Option<u32>),
+    Gpu {
+        gpu: Option<u32>,
+    },
     /// Of such a GPU.
-    GpuMemory(Option<u32>),
+    GpuMemory {
+        gpu: Option<u32>,
+    },
     MemoryController,
     /// The highest of all.
     Processors,
@@ -186,8 +227,8 @@ impl ClockOf {
     /// As the beginning of a sentence.
     fn in_words(self) -> String {
         match self {
-            ClockOf::Gpu(gpu) => format!("{}'s", gpu_name(gpu)),
-            ClockOf::GpuMemory(gpu) => format!("{}'s memory", gpu_name(gpu)),
+            ClockOf::Gpu { gpu } => format!("{}'s", gpu_name(gpu)),
+            ClockOf::GpuMemory { gpu } => format!("{}'s memory", gpu_name(gpu)),
             ClockOf::MemoryController => "The memory controller's".to_owned(),
             ClockOf::Processors => "The processors' highest".to_owned(),
         }

@@ -4,6 +4,7 @@
 //! are made only here, one file per theme.
 
 mod absent;
+mod fields;
 mod frames;
 mod machine;
 mod phases;
@@ -16,31 +17,55 @@ mod words;
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+
+pub(in crate::analysis) use fields::Length;
 pub(in crate::analysis) use frames::{FramesLimit, More};
 pub(in crate::analysis) use machine::{ClockOf, Guard, MachineLimit, SlowedBy};
-pub(in crate::analysis) use phases::{Failures, InPhase, Lost, PhasesLimit};
+pub(in crate::analysis) use phases::{Ended, Failures, InPhase, Late, Lost, PhasesLimit};
 pub(in crate::analysis) use power::{NoIdle, Pace, PowerLimit};
-pub(in crate::analysis) use run::{Lacking, RunLimit};
+pub(in crate::analysis) use run::{BusyProgram, Lacking, RunLimit};
 pub(in crate::analysis) use serving::{Overloaded, Pressure, Profiler, Promise, ServingLimit, Submitted};
 pub(in crate::analysis) use steady::SteadyLimit;
 pub(in crate::analysis) use trace::TraceLimit;
 
 use crate::analysis::code::Code;
-use crate::record::Finding;
+use crate::analysis::finding::{Facts, Finding};
 
 /// Something that limits what a run's figures mean.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub(in crate::analysis) enum Limit {
     /// The run as a whole.
     Run(RunLimit),
     /// What became of a tenant's frames.
-    Frames { tenant: String, limit: FramesLimit },
+    Frames {
+        #[serde(skip)]
+        tenant: String,
+        #[serde(flatten)]
+        limit: FramesLimit,
+    },
     /// How a tenant was served.
-    Serving { tenant: String, limit: ServingLimit },
+    Serving {
+        #[serde(skip)]
+        tenant: String,
+        #[serde(flatten)]
+        limit: ServingLimit,
+    },
     /// Whether a tenant's response times lasted.
-    Steady { tenant: String, limit: SteadyLimit },
+    Steady {
+        #[serde(skip)]
+        tenant: String,
+        #[serde(flatten)]
+        limit: SteadyLimit,
+    },
     /// A tenant in the phases that the measurement is compared with.
-    Phases { tenant: String, limit: PhasesLimit },
+    Phases {
+        #[serde(skip)]
+        tenant: String,
+        #[serde(flatten)]
+        limit: PhasesLimit,
+    },
     /// The state of the machine.
     Machine(MachineLimit),
     /// The measurement of power and energy.
@@ -114,6 +139,7 @@ impl From<Limit> for Finding {
             tenant: limit.tenant().map(str::to_owned),
             message: limit.message(),
             advice: limit.advice().into_owned(),
+            facts: Facts::of(&limit),
         }
     }
 }

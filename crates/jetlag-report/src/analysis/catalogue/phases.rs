@@ -1,5 +1,7 @@
 //! Findings about the phases that a measurement is compared with.
 
+use serde::Serialize;
+
 use super::words::quoted;
 use crate::analysis::code::Code;
 use crate::record::EndReason;
@@ -8,67 +10,84 @@ use crate::record::EndReason;
 const NAMED: usize = 4;
 
 /// What happened to a tenant in a phase.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(in super::super) struct InPhase<T> {
     /// The phase, in words.
     pub(in super::super) phase: String,
     /// What happened in it.
+    #[serde(flatten)]
     pub(in super::super) what: T,
 }
 
 /// Something that limits what phases say beside each other, of one tenant.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub(in super::super) enum PhasesLimit {
     /// Frames were given up or waited.
-    Overload(Vec<InPhase<Lost>>),
+    Overload { phases: Vec<InPhase<Lost>> },
     /// Frames ended with an error; why the first did.
     Failed {
         phases: Vec<InPhase<Failures>>,
         cause: Option<String>,
     },
-    /// Releases were behind schedule: how many of how many.
-    LateReleases(Vec<InPhase<(u64, u64)>>),
-    /// It ended before its co-runners: after how many seconds, and why in the first phase.
+    /// Releases were behind schedule.
+    LateReleases { phases: Vec<InPhase<Late>> },
+    /// It ended before its co-runners; why in the first phase.
     EndedEarly {
-        phases: Vec<InPhase<f64>>,
+        phases: Vec<InPhase<Ended>>,
         reason: Option<EndReason>,
     },
 }
 
 /// Frames that an overloaded tenant did not serve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub(in super::super) enum Lost {
     /// Frames that were dropped under overload.
     Dropped { dropped: u64, offered: u64 },
     /// Still waiting at the end.
-    Waiting(u64),
+    Waiting { waiting: u64 },
 }
 
 /// Frames that ended with an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub(in super::super) enum Failures {
     /// None but these before the measured time.
-    InWarmup(u64),
+    InWarmup { failed_in_warmup: u64 },
     /// In the measured time.
     Measured { failed: u64, offered: u64 },
+}
+
+/// Releases that were behind schedule, of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(in super::super) struct Late {
+    pub(in super::super) late: u64,
+    pub(in super::super) releases: u64,
+}
+
+/// When a tenant's part in a phase was over.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(in super::super) struct Ended {
+    pub(in super::super) after_s: f64,
 }
 
 impl PhasesLimit {
     pub(super) fn code(&self) -> Code {
         match self {
-            PhasesLimit::Overload(_) => Code::PhaseOverload,
+            PhasesLimit::Overload { .. } => Code::PhaseOverload,
             PhasesLimit::Failed { .. } => Code::PhaseFailed,
-            PhasesLimit::LateReleases(_) => Code::PhaseLateReleases,
+            PhasesLimit::LateReleases { .. } => Code::PhaseLateReleases,
             PhasesLimit::EndedEarly { .. } => Code::PhaseEndedEarly,
         }
     }
 
     pub(super) fn message(&self, name: &str) -> String {
         match self {
-            PhasesLimit::Overload(phases) => {
+            PhasesLimit::Overload { phases } => {
                 let named = named(phases, |lost| match lost {
                     Lost::Dropped { dropped, offered } => format!("{dropped} of {offered} dropped"),
-                    Lost::Waiting(waiting) => format!("{waiting} still waiting at the end"),
+                    Lost::Waiting { waiting } => format!("{waiting} still waiting at the end"),
                 });
                 format!(
                     "{name} was overloaded in phases that are compared: {named}; response times there describe only the frames \
@@ -77,21 +96,21 @@ impl PhasesLimit {
             }
             PhasesLimit::Failed { phases, cause } => {
                 let named = named(phases, |failures| match failures {
-                    Failures::InWarmup(failed) => format!("{failed} in the warm-up"),
+                    Failures::InWarmup { failed_in_warmup } => format!("{failed_in_warmup} in the warm-up"),
                     Failures::Measured { failed, offered } => format!("{failed} of {offered}"),
                 });
                 let quoted = quoted("; first error: ", cause.as_deref());
                 format!("{name}: frames failed in phases that are compared: {named}{quoted}.")
             }
-            PhasesLimit::LateReleases(phases) => {
-                let named = named(phases, |(late, releases)| format!("{late} of {releases}"));
+            PhasesLimit::LateReleases { phases } => {
+                let named = named(phases, |Late { late, releases }| format!("{late} of {releases}"));
                 format!(
                     "{name}: releases were late in phases that are compared: {named}; response times there include \
                      the delay."
                 )
             }
             PhasesLimit::EndedEarly { phases, .. } => {
-                let named = named(phases, |seconds| format!("after {seconds:.2} s"));
+                let named = named(phases, |Ended { after_s }| format!("after {after_s:.2} s"));
                 format!(
                     "{name} ended before its co-runners: {named}. Comparisons between phases use only the time in \
                      which all ran."
@@ -102,13 +121,13 @@ impl PhasesLimit {
 
     pub(super) fn advice(&self) -> &'static str {
         match self {
-            PhasesLimit::Overload(_) => {
+            PhasesLimit::Overload { .. } => {
                 "Lower the rate, or run a faster detector: a dropped frame has no response time to compare."
             }
             PhasesLimit::Failed { .. } => {
                 "`jetlag inspect` shows the whole log; remove the frames that fail, or repair their files."
             }
-            PhasesLimit::LateReleases(_) => {
+            PhasesLimit::LateReleases { .. } => {
                 "Set `release: Spin`, give the tenant processors of its own (`cpus`), or stop other programs."
             }
             PhasesLimit::EndedEarly { reason, .. } => match reason {
@@ -134,4 +153,23 @@ fn named<T>(phases: &[InPhase<T>], in_words: impl Fn(&T) -> String) -> String {
         more => format!(" and {more} more"),
     };
     format!("{}{more}", first.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_phases_are_named_and_of_more_their_number() {
+        let late = InPhase {
+            phase: "camera at 125 Hz".to_owned(),
+            what: Late { late: 7, releases: 9 },
+        };
+        for (phases, rest) in [(4, ";"), (5, " and 1 more;"), (7, " and 3 more;")] {
+            let phases = vec![late.clone(); phases];
+            let said = PhasesLimit::LateReleases { phases }.message("camera");
+            assert_eq!(said.matches("camera at 125 Hz (7 of 9)").count(), NAMED, "{said}");
+            assert!(said.contains(&format!("){rest}")), "{said}");
+        }
+    }
 }

@@ -2,16 +2,20 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+
+use super::fields;
 use crate::analysis::code::Code;
 use crate::units::Nanos;
 
 /// Something that limits what energy figures mean.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub(in super::super) enum PowerLimit {
     /// A line of the whole gave no reading.
     NotMeasured { rail: String, source: String },
     /// There is nothing to subtract.
-    IdleNotMeasured(NoIdle),
+    IdleNotMeasured { why: NoIdle },
     /// Which of these make up the whole is not known.
     NoTotal { rails: Vec<String> },
     /// A line's counter went back.
@@ -23,12 +27,14 @@ pub(in super::super) enum PowerLimit {
     /// The window holds too few values of the sensor.
     ShortForSensor {
         rail: String,
+        #[serde(flatten)]
         pace: Pace,
         /// How far apart new values are.
         every_ms: f64,
         renewals: f64,
         /// Renewals that it takes.
         needed: f64,
+        #[serde(rename = "length_s", serialize_with = "fields::seconds")]
         length: Nanos,
     },
     /// The named rails are this share of the total, which is these together.
@@ -37,12 +43,14 @@ pub(in super::super) enum PowerLimit {
     SamplerGaps {
         rail: String,
         missing_s: f64,
+        #[serde(rename = "length_s", serialize_with = "fields::seconds")]
         length: Nanos,
     },
 }
 
 /// What decides how often there is a new value of a sensor.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "pace", rename_all = "kebab-case")]
 pub(in super::super) enum Pace {
     /// The sensor's own renewal.
     Renewed,
@@ -53,7 +61,8 @@ pub(in super::super) enum Pace {
 }
 
 /// Why there is no idle power.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(in super::super) enum NoIdle {
     /// The total was not read during the baseline.
     NoReadings,
@@ -65,7 +74,7 @@ impl PowerLimit {
     pub(super) fn code(&self) -> Code {
         match self {
             PowerLimit::NotMeasured { .. } => Code::PowerNotMeasured,
-            PowerLimit::IdleNotMeasured(_) => Code::IdlePowerNotMeasured,
+            PowerLimit::IdleNotMeasured { .. } => Code::IdlePowerNotMeasured,
             PowerLimit::NoTotal { .. } => Code::NoTotalPower,
             PowerLimit::CounterReset { .. } => Code::CounterReset,
             PowerLimit::CounterStoodStill { .. } | PowerLimit::CounterDisagrees { .. } => {
@@ -82,7 +91,7 @@ impl PowerLimit {
             PowerLimit::NotMeasured { rail, source } => {
                 format!("{rail} ({source}) gave no reading while the tenants ran.")
             }
-            PowerLimit::IdleNotMeasured(why) => format!(
+            PowerLimit::IdleNotMeasured { why } => format!(
                 "`baseline.idle` was requested, but {}.",
                 match why {
                     NoIdle::NoReadings => "the total power was not read during it",
@@ -162,7 +171,7 @@ impl PowerLimit {
             PowerLimit::NotMeasured { .. } => {
                 "`jetlag doctor` shows whether it can be read; this may need root."
             }
-            PowerLimit::IdleNotMeasured(_) => {
+            PowerLimit::IdleNotMeasured { .. } => {
                 "Energy above idle is not reported. `jetlag doctor` shows what can be read, and what needs root."
             }
             PowerLimit::NoTotal { .. } => {

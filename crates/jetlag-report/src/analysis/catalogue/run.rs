@@ -2,19 +2,22 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+
 use super::absent;
+use super::fields::Length;
 use super::words::percent;
 use crate::analysis::code::Code;
 use crate::analysis::expectation::ExpectationError;
 use crate::analysis::figures::Absent;
 use crate::record::UnknownWord;
-use crate::units::Nanos;
 
 /// Something that limits a run as a whole.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub(in super::super) enum RunLimit {
     /// The file was cut short; the reader's sentence on how much it got.
-    TruncatedFile(String),
+    TruncatedFile { recovered: String },
     /// The scenario has parts that only newer versions of jetlag know: fields, and what stands there.
     NewerScenario {
         /// The version that wrote the file.
@@ -22,13 +25,13 @@ pub(in super::super) enum RunLimit {
         unknown: Vec<UnknownWord>,
     },
     /// Somebody ended it before its time.
-    Interrupted { measured: Nanos, planned: Nanos },
+    Interrupted(Length),
     /// Other programs took the processors.
     HostBusy {
         /// Their share of the time of all processors, in percent.
         others_percent: f64,
-        /// The programs that took most, in processors.
-        busiest: Vec<(String, f64)>,
+        /// The programs that took most.
+        busiest: Vec<BusyProgram>,
         /// Whether every tenant has processors of its own.
         pinned: bool,
     },
@@ -41,19 +44,33 @@ pub(in super::super) enum RunLimit {
         median_us: f64,
     },
     /// A line of `expect` cannot be read.
-    UnreadableExpectation(ExpectationError),
+    UnreadableExpectation {
+        line: String,
+        #[serde(skip)]
+        error: ExpectationError,
+    },
     /// The run has no such figure.
     UndecidedExpectation {
+        #[serde(skip)]
         tenant: String,
         line: String,
+        #[serde(flatten)]
         lacking: Lacking,
     },
     /// The run does not have this figure of the machine.
     MachineUnknown { line: String, absent: Absent },
 }
 
+/// A program that used processors, and how many.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(in super::super) struct BusyProgram {
+    pub(in super::super) program: String,
+    pub(in super::super) processors: f64,
+}
+
 /// What an expectation would have needed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "lacking", rename_all = "kebab-case")]
 pub(in super::super) enum Lacking {
     /// Frames: a share this small shows in no fewer.
     Misses { needs: u64, has: u64 },
@@ -62,7 +79,7 @@ pub(in super::super) enum Lacking {
     /// Frames of every tenant in each phase.
     Frames,
     /// A slowdown that is withheld, and why.
-    Slowdown(String),
+    Slowdown { why: String },
     /// A figure that this backend and scenario do not have.
     Figure,
     /// A deadline, without which nothing can be missed.
@@ -74,12 +91,12 @@ pub(in super::super) enum Lacking {
 impl RunLimit {
     pub(super) fn code(&self) -> Code {
         match self {
-            RunLimit::TruncatedFile(_) => Code::TruncatedFile,
+            RunLimit::TruncatedFile { .. } => Code::TruncatedFile,
             RunLimit::NewerScenario { .. } => Code::NewerScenario,
-            RunLimit::Interrupted { .. } => Code::ShortRun,
+            RunLimit::Interrupted(_) => Code::ShortRun,
             RunLimit::HostBusy { .. } => Code::HostBusy,
             RunLimit::OwnCost { .. } => Code::OwnCost,
-            RunLimit::UnreadableExpectation(_)
+            RunLimit::UnreadableExpectation { .. }
             | RunLimit::UndecidedExpectation { .. }
             | RunLimit::MachineUnknown { .. } => Code::ExpectationUndecided,
         }
@@ -94,7 +111,7 @@ impl RunLimit {
 
     pub(super) fn message(&self) -> String {
         match self {
-            RunLimit::TruncatedFile(how_much) => how_much.clone(),
+            RunLimit::TruncatedFile { recovered } => recovered.clone(),
             RunLimit::NewerScenario { version, unknown } => {
                 let word = |word: &UnknownWord| format!("`{}` is `{}`", word.field, word.text);
                 let told: Vec<String> = unknown.iter().map(word).collect();
@@ -104,7 +121,7 @@ impl RunLimit {
                     told.join("; ")
                 )
             }
-            RunLimit::Interrupted { measured, planned } => {
+            RunLimit::Interrupted(Length { measured, planned }) => {
                 format!("The run was interrupted after {measured} of {planned}.")
             }
             RunLimit::HostBusy {
@@ -114,7 +131,7 @@ impl RunLimit {
             } => {
                 let named: Vec<String> = busiest
                     .iter()
-                    .map(|(program, processors)| format!("{program} {processors:.1}"))
+                    .map(|BusyProgram { program, processors }| format!("{program} {processors:.1}"))
                     .collect();
                 let which = match named.is_empty() {
                     true => String::new(),
@@ -133,7 +150,7 @@ impl RunLimit {
                 "jetlag itself takes {own_us:.1} µs per frame, {} of {tenant}'s median response time.",
                 percent(own_us / median_us)
             ),
-            RunLimit::UnreadableExpectation(error) => format!("Expectation {error}."),
+            RunLimit::UnreadableExpectation { error, .. } => format!("Expectation {error}."),
             RunLimit::UndecidedExpectation {
                 tenant,
                 line,
@@ -150,7 +167,7 @@ impl RunLimit {
                             "a share this small needs {needs} frames, as they depend on each other, and there are {has}"
                         )
                     }
-                    Lacking::Slowdown(why) => why.clone(),
+                    Lacking::Slowdown { why } => why.clone(),
                     Lacking::Baseline | Lacking::Frames | Lacking::Figure => {
                         "the run has no such figure".to_owned()
                     }
@@ -166,11 +183,11 @@ impl RunLimit {
     pub(super) fn advice(&self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             RunLimit::MachineUnknown { absent, .. } => return absent::advice(absent),
-            RunLimit::TruncatedFile(_) => {
+            RunLimit::TruncatedFile { .. } => {
                 "The figures cover what was recovered; run again if the rest matters."
             }
             RunLimit::NewerScenario { .. } => "Update jetlag to read the rest.",
-            RunLimit::Interrupted { .. } => "Let it run to its end, or set a shorter `duration`.",
+            RunLimit::Interrupted(_) => "Let it run to its end, or set a shorter `duration`.",
             RunLimit::HostBusy { pinned: true, .. } => {
                 "Stop them, or keep them off the tenants' `cpus`, and run again."
             }
@@ -178,14 +195,14 @@ impl RunLimit {
             RunLimit::OwnCost { .. } => {
                 "Subtract it when comparing, and run a release build on an otherwise quiet machine."
             }
-            RunLimit::UnreadableExpectation(_) => "Correct the line in `expect`.",
+            RunLimit::UnreadableExpectation { .. } => "Correct the line in `expect`.",
             RunLimit::UndecidedExpectation { lacking, .. } => match lacking {
                 Lacking::Baseline => "Measure each tenant alone, too: `baseline: (alone: true)`.",
                 Lacking::Misses { needs, has } if *has > 0 => {
                     return format!("Run {} times as long.", needs.div_ceil(*has)).into();
                 }
                 Lacking::Misses { .. } => "Run for longer.",
-                Lacking::Slowdown(_) => "The slowdown's own place says what it takes.",
+                Lacking::Slowdown { .. } => "The slowdown's own place says what it takes.",
                 Lacking::Frames => {
                     "Make sure that every tenant completes frames in each phase: a phase in which one completes \
                      none is not compared."

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use jetlag_stats::quantile::Quantile;
+use serde::Serialize;
 
+use super::fields;
 use super::words::{frames, name_of, percent};
 use crate::analysis::code::Code;
 use crate::analysis::gathering::idle::HostIdle;
@@ -12,15 +14,18 @@ use crate::scenario::{Graph, Overload, Release};
 use crate::units::Nanos;
 
 /// Something that limits what a tenant's response times say of another run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub(in super::super) enum ServingLimit {
     /// Frames come faster than they are served.
     Overload {
+        #[serde(flatten)]
         shown_by: Overloaded,
         /// What happens to frames that wait.
         overload: Overload,
         /// Share of its time that serving all would take; known of a serial tenant.
         demand: Option<f64>,
+        #[serde(flatten)]
         cause: Pressure,
     },
     /// Releases were behind schedule.
@@ -28,6 +33,7 @@ pub(in super::super) enum ServingLimit {
         late: u64,
         releases: u64,
         /// From when on they count as late.
+        #[serde(rename = "budget_ms", serialize_with = "fields::milliseconds")]
         budget: Nanos,
         worst_ms: f64,
         release: Release,
@@ -38,20 +44,24 @@ pub(in super::super) enum ServingLimit {
     /// The way of sharing promises it what it did not get.
     NotProtected {
         promise: Promise,
+        #[serde(rename = "quantile", serialize_with = "fields::quantile")]
         statistic: Quantile,
         slowdown: f64,
+        #[serde(rename = "ci95")]
         interval: [f64; 2],
     },
     /// Time per node was recorded; `beside_others` where other tenants ran.
     Profiled { by: Profiler, beside_others: bool },
     /// The host submits more slowly than the device executes.
     HostBound {
+        #[serde(flatten)]
         submitted: Submitted,
         /// How frames are submitted to TensorRT; none on other backends.
         graph: Option<Graph>,
     },
     /// The host submits for as long as the device executes, and may wait for it meanwhile.
     ComputeUnclear {
+        #[serde(flatten)]
         submitted: Submitted,
         /// Name of the backend.
         backend: String,
@@ -59,7 +69,8 @@ pub(in super::super) enum ServingLimit {
 }
 
 /// How nodes were timed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(in super::super) enum Profiler {
     /// The backend executed one node, waited, and went on to the next.
     OneAtATime,
@@ -68,23 +79,29 @@ pub(in super::super) enum Profiler {
 }
 
 /// How an overload shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "shown_by", rename_all = "kebab-case")]
 pub(in super::super) enum Overloaded {
     /// Frames were given up.
     Dropped { dropped: u64, offered: u64 },
     /// So many still waited at the end.
-    Line(u64),
+    Line { waiting: u64 },
     /// The demand is above one, and neither has happened yet.
     Demand,
 }
 
 /// Why frames come faster than they are served.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "cause", rename_all = "kebab-case")]
 pub(in super::super) enum Pressure {
     /// Something stalls the tenant: its rate is one that it can keep.
     Stalls,
     /// These stages, which one thread or stream does one after another, would alone take this share of its time.
-    Stages(Vec<Stage>, f64),
+    Stages {
+        stages: Vec<Stage>,
+        #[serde(rename = "stages_share")]
+        share: f64,
+    },
     /// Its stages together take too long.
     Service,
     /// Other programs used the processors that execute it: how long its work takes without them is not known.
@@ -94,7 +111,8 @@ pub(in super::super) enum Pressure {
 }
 
 /// What a way of sharing promises a tenant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(in super::super) enum Promise {
     /// It is the most urgent under `Priority`.
     MostUrgent,
@@ -103,7 +121,7 @@ pub(in super::super) enum Promise {
 }
 
 /// How submission by the host lies to *compute*.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(in super::super) struct Submitted {
     /// Share of frames in which the host submitted until the end of *compute*.
     pub(in super::super) bound_frames: f64,
@@ -145,12 +163,12 @@ impl ServingLimit {
                         percent(dropped as f64 / offered as f64),
                         if dropped == 1 { "was" } else { "were" }
                     ),
-                    (&Overloaded::Line(waiting), _) if demand.is_some_and(|share| share < 1.0) => format!(
+                    (&Overloaded::Line { waiting }, _) if demand.is_some_and(|share| share < 1.0) => format!(
                         "{name}: {} were still waiting at the end, although serving all takes {} of its time: something held them up.",
                         frames(waiting),
                         percent(demand.unwrap_or_default()),
                     ),
-                    (&Overloaded::Line(waiting), _) => format!(
+                    (&Overloaded::Line { waiting }, _) => format!(
                         "{name}: {} were still waiting at the end; response times grew with the length of the \
                          run{needs_time}.",
                         frames(waiting),
@@ -292,7 +310,7 @@ fn against_overload(overload: Overload, cause: &Pressure) -> Cow<'static, str> {
         (Pressure::Stalls, _) => {
             "The rate is not too high: find out what stalls it (see its largest stage), or let more frames queue."
         }
-        (Pressure::Stages(stages, share), _) => {
+        (Pressure::Stages { stages, share }, _) => {
             let names: Vec<&str> = stages.iter().map(|stage| stage.name()).collect();
             return format!(
                 "Lower the rate, or run a faster detector: {} alone would take {} of its time, so overlapping \

@@ -2,12 +2,16 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
+
+use super::fields;
 use crate::analysis::code::Code;
 use crate::analysis::summary::{Shift, Wander};
 use crate::units::Nanos;
 
 /// Something that changed a tenant's response times while it was measured.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub(in super::super) enum SteadyLimit {
     /// The warm-up was too short.
     NotSettled {
@@ -15,18 +19,21 @@ pub(in super::super) enum SteadyLimit {
         /// Before over after, less one.
         change: f64,
         /// The scenario's; none where there was no scenario that could set another.
+        #[serde(rename = "warmup_s", serialize_with = "fields::seconds_if_any")]
         warmup: Option<Nanos>,
     },
     /// They rose or fell all along; by which share.
-    Drift(f64),
+    Drift { change: f64 },
     /// They changed their level.
     Shift {
+        #[serde(flatten)]
         largest: Shift,
         /// How many changes there were.
         shifts: usize,
     },
     /// They differ from second to second by more than within one.
     Wanders {
+        #[serde(flatten)]
         wander: Wander,
         /// Whether the host's launches take as long as its work on a device.
         host_bound: bool,
@@ -37,7 +44,7 @@ impl SteadyLimit {
     pub(super) fn code(&self) -> Code {
         match self {
             SteadyLimit::NotSettled { .. } => Code::NotSettled,
-            SteadyLimit::Drift(_) => Code::Drift,
+            SteadyLimit::Drift { .. } => Code::Drift,
             SteadyLimit::Shift { .. } => Code::LatencyShift,
             SteadyLimit::Wanders { .. } => Code::Wanders,
         }
@@ -61,11 +68,11 @@ impl SteadyLimit {
                     change.abs() * 100.0
                 )
             }
-            SteadyLimit::Drift(drift) => {
-                let way = if *drift > 0.0 { "rose" } else { "fell" };
+            SteadyLimit::Drift { change } => {
+                let way = if *change > 0.0 { "rose" } else { "fell" };
                 format!(
                     "{name}: its response time {way} by {:.0} % from start to end; the quantiles depend on the duration.",
-                    drift.abs() * 100.0
+                    change.abs() * 100.0
                 )
             }
             SteadyLimit::Shift { largest, shifts } => {
@@ -123,7 +130,7 @@ impl SteadyLimit {
                 let enough = (warmup.as_secs_f64() + after_s).ceil();
                 return format!("Warm up for longer (`--set warmup={enough}s`).").into();
             }
-            SteadyLimit::Drift(_) => {
+            SteadyLimit::Drift { .. } => {
                 "Run until response times are stable, and check clocks and temperatures: a machine that heats up \
                  slows down."
             }

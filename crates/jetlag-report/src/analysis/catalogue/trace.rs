@@ -1,13 +1,17 @@
 //! Findings about traced phases: what tracing changed, and what the trace lacks.
 
+use serde::Serialize;
+
 use crate::analysis::code::Code;
 use crate::digits::{Digits, percent_range};
 
 /// Something that limits what the figures of a traced phase mean.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub(in super::super) enum TraceLimit {
     /// A tenant's frames took a different time than untraced.
     Perturbed {
+        #[serde(skip)]
         tenant: String,
         /// The traced phase, in words.
         phase: String,

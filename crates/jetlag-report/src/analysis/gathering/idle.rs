@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use crate::analysis::gathering::track::{Track, Tracks};
 use crate::record::Quantity;
 use crate::units::Stamp;
@@ -13,12 +15,20 @@ use crate::units::Stamp;
 const DEEP: &str = "cpu_deep_idle_";
 
 /// The figures of a window; at least one of the two is known.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub(in crate::analysis) struct HostIdle {
-    /// Name of the shallowest deep state, and percent of time in it or a deeper one.
-    deep: Option<(String, f64)>,
+    deep: Option<DeepIdle>,
     /// Mean clock over readings and processors, MHz.
     mhz: Option<f64>,
+}
+
+/// Time in deep idle states.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct DeepIdle {
+    /// Name of the shallowest of them.
+    state: String,
+    /// Of the time in it or a deeper one.
+    percent: f64,
 }
 
 impl HostIdle {
@@ -37,9 +47,12 @@ impl HostIdle {
         let clocks = means(&Track::is_processor_clock);
         let all = deep.iter().map(|(_, percent)| percent).sum();
         let idle = HostIdle {
-            deep: deep
-                .first()
-                .and_then(|(signal, _)| Some((signal.strip_prefix(DEEP)?.to_owned(), all))),
+            deep: deep.first().and_then(|(signal, _)| {
+                Some(DeepIdle {
+                    state: signal.strip_prefix(DEEP)?.to_owned(),
+                    percent: all,
+                })
+            }),
             mhz: (!clocks.is_empty())
                 .then(|| clocks.iter().map(|(_, mhz)| mhz).sum::<f64>() / clocks.len() as f64),
         };
@@ -51,7 +64,7 @@ impl HostIdle {
 impl fmt::Display for HostIdle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("The host's processors ")?;
-        if let Some((state, percent)) = &self.deep {
+        if let Some(DeepIdle { state, percent }) = &self.deep {
             write!(f, "were in {state} or deeper for {percent:.0} % of the time")?;
         }
         match (&self.deep, self.mhz) {

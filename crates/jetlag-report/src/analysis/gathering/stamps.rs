@@ -4,6 +4,8 @@
 //! planned for. Where a record says otherwise, the clock was moved, or the file was damaged or written by something else; whatever such a
 //! frame took is not known.
 
+use serde::Serialize;
+
 use crate::record::{Event, FrameRecord, Manifest, OVERHEAD_TENANT, Phase};
 use crate::scenario::Scenario;
 use crate::units::{Nanos, Stamp};
@@ -16,7 +18,7 @@ const LATE: Nanos = Nanos::from_secs(1);
 const IN_PROGRESS: Nanos = Nanos::from_secs(600);
 
 /// How many frames of a tenant were left out, and why.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(in crate::analysis) struct Impossible {
     /// Frames that were looked at.
     pub(in crate::analysis) all: u64,

@@ -10,7 +10,8 @@ use jetlag_stats::share::exceeds_share;
 use jetlag_stats::spells::ENOUGH;
 
 use crate::analysis::catalogue::{
-    FramesLimit, Lacking, Limit, More, Overloaded, Pressure, Profiler, RunLimit, ServingLimit, SteadyLimit,
+    BusyProgram, FramesLimit, Lacking, Length, Limit, More, Overloaded, Pressure, Profiler, RunLimit,
+    ServingLimit, SteadyLimit,
 };
 use crate::analysis::figures::{self, SaysNothing};
 use crate::analysis::gathering::backlog::Backlog;
@@ -46,7 +47,7 @@ pub(in crate::analysis) struct Evidence<'a> {
     pub(in crate::analysis) overhead: Option<Overhead>,
     pub(in crate::analysis) host: Option<HostSummary>,
     /// The programs that used most processor time, with their means in processors.
-    pub(in crate::analysis) busiest: Vec<(String, f64)>,
+    pub(in crate::analysis) busiest: Vec<BusyProgram>,
     /// How awake the processors were.
     pub(in crate::analysis) idle: Option<HostIdle>,
     pub(in crate::analysis) incomplete: Option<String>,
@@ -153,8 +154,8 @@ fn newer_scenario(manifest: &Manifest) -> Option<Limit> {
 }
 
 fn truncated_file(evidence: &Evidence<'_>) -> Option<Limit> {
-    let how_much = evidence.incomplete.clone()?;
-    Some(Limit::Run(RunLimit::TruncatedFile(how_much)))
+    let recovered = evidence.incomplete.clone()?;
+    Some(Limit::Run(RunLimit::TruncatedFile { recovered }))
 }
 
 /// Tenants end at slightly different times; that the run was interrupted is reported once.
@@ -167,7 +168,7 @@ fn interrupted(evidence: &Evidence<'_>) -> Option<Limit> {
     };
     let facts = evidence.tenants.iter().map(|tenant| &tenant.facts);
     let measured = facts.filter(was_interrupted).map(|facts| facts.measured).max()?;
-    is_short(measured, planned).then_some(Limit::Run(RunLimit::Interrupted { measured, planned }))
+    is_short(measured, planned).then_some(Limit::Run(RunLimit::Interrupted(Length { measured, planned })))
 }
 
 fn is_short(measured: Nanos, planned: Nanos) -> bool {
@@ -217,14 +218,14 @@ fn short_run(case: &Case<'_>, truncated: bool) -> Option<Limit> {
         return (!truncated).then(|| case.frames(FramesLimit::EndUnknown));
     };
     let short = is_short(measured, planned);
+    let length = Length { measured, planned };
     let limit = match phase.reason {
         EndReason::Failed => FramesLimit::GaveUp {
-            measured,
-            planned,
+            length,
             cause: case.facts.cause.clone(),
         },
-        EndReason::EndOfSource if short => FramesLimit::SourceEnded { measured, planned },
-        EndReason::Duration if short => FramesLimit::CutShort { measured, planned },
+        EndReason::EndOfSource if short => FramesLimit::SourceEnded(length),
+        EndReason::Duration if short => FramesLimit::CutShort(length),
         _ => return None,
     };
     Some(case.frames(limit))
@@ -245,7 +246,7 @@ fn no_frames(case: &Case<'_>, evidence: &Evidence<'_>) -> Option<Limit> {
     if is_application && counts.offered == 0 && counts.failed_in_warmup == 0 && !cut_short {
         return Some(case.frames(match case.facts.in_warmup {
             0 => FramesLimit::NoBatches,
-            batches => FramesLimit::AllWarmup(batches),
+            batches => FramesLimit::AllWarmup { batches },
         }));
     }
     let is_known = is_application || counts.lost_records > 0;
@@ -311,7 +312,7 @@ fn overload(case: &Case<'_>, among_others: bool) -> Option<Limit> {
             offered: counts.offered,
         }
     } else if line_at_end(&counts, in_flight) && !by_chance(case).explains(waiting) {
-        Overloaded::Line(waiting)
+        Overloaded::Line { waiting }
     } else if demand.is_some_and(|demand| demand.surely_too_much) {
         Overloaded::Demand
     } else {
@@ -323,9 +324,10 @@ fn overload(case: &Case<'_>, among_others: bool) -> Option<Limit> {
         None => Pressure::Unknown,
         Some(demand) if demand.share < KEEPS_UP => Pressure::Stalls,
         // A line that neither the rate nor chance explains.
-        Some(demand) if demand.share < 1.0 && matches!(shown_by, Overloaded::Line(_)) => Pressure::Stalls,
-        Some(_) => too_long(case).map_or(Pressure::Service, |(stages, share)| {
-            Pressure::Stages(stages, share)
+        Some(demand) if demand.share < 1.0 && matches!(shown_by, Overloaded::Line { .. }) => Pressure::Stalls,
+        Some(_) => too_long(case).map_or(Pressure::Service, |(stages, share)| Pressure::Stages {
+            stages,
+            share,
         }),
     };
     Some(case.serving(ServingLimit::Overload {
@@ -592,7 +594,12 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Limit> {
     let unexplained = evidence.undecided.iter().filter_map(|line| {
         let expectation = match &line.expectation {
             Ok(expectation) => expectation,
-            Err(error) => return Some(Limit::Run(RunLimit::UnreadableExpectation(error.clone()))),
+            Err(error) => {
+                return Some(Limit::Run(RunLimit::UnreadableExpectation {
+                    line: line.text.clone(),
+                    error: error.clone(),
+                }));
+            }
         };
         let key = expectation.key();
         let Some(name) = expectation.tenant() else {
@@ -616,7 +623,9 @@ fn undecided(evidence: &Evidence<'_>) -> Vec<Limit> {
             (Some(SaysNothing::ClosedLoop), _) => Lacking::Schedule,
             (None, true) if !evidence.plan.baseline.alone => Lacking::Baseline,
             (None, true) => match tenant.and_then(|tenant| tenant.slowdown.as_ref()?.withheld.clone()) {
-                Some(withheld) => Lacking::Slowdown(withheld.message),
+                Some(withheld) => Lacking::Slowdown {
+                    why: withheld.message,
+                },
                 None => Lacking::Frames,
             },
             (None, false) => Lacking::Figure,

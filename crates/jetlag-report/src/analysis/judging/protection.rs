@@ -46,9 +46,11 @@ pub(in crate::analysis) fn not_protected(
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::analysis::finding::Finding;
     use crate::analysis::summary::Estimate;
-    use crate::record::Finding;
     use crate::scenario::BackendChoice;
 
     fn scenario(sharing: Sharing) -> Scenario {
@@ -73,39 +75,44 @@ mod tests {
         }
     }
 
-    fn said(scenario: &Scenario, tenant: usize, slowdown: &Slowdown) -> Option<String> {
-        not_protected(scenario, &scenario.tenants[tenant], Some(slowdown))
-            .map(|limit| Finding::from(limit).message)
+    fn found(scenario: &Scenario, tenant: usize, slowdown: &Slowdown) -> Option<Finding> {
+        not_protected(scenario, &scenario.tenants[tenant], Some(slowdown)).map(Finding::from)
     }
 
     #[test]
     fn the_most_urgent_tenant_is_told_when_its_tail_grew() {
         let grown = slowdown([1.0, 1.0, 1.0], Some([1.3, 1.5, 1.7]));
         let mut priority = scenario(Sharing::Priority);
-        let message = said(&priority, 0, &grown).unwrap();
-        assert!(
-            message.starts_with("urgent: its p99 is 1.50 (1.30–1.70) times its value alone"),
-            "{message}"
-        );
-        assert_eq!(said(&priority, 1, &grown), None, "nothing was promised to it");
+        let finding = found(&priority, 0, &grown).unwrap();
+        assert_eq!(finding.tenant.as_deref(), Some("urgent"));
+        let facts = &finding.facts;
         assert_eq!(
-            said(&scenario(Sharing::Streams), 0, &grown),
+            (&facts["quantile"], &facts["slowdown"]),
+            (&json!("p99"), &json!(1.5))
+        );
+        assert_eq!(facts["ci95"], json!([1.3, 1.7]));
+        assert_eq!(facts["promise"], "most-urgent");
+        assert_eq!(found(&priority, 1, &grown), None, "nothing was promised to it");
+        assert_eq!(
+            found(&scenario(Sharing::Streams), 0, &grown),
             None,
             "nor to anybody there"
         );
         priority.tenants[1].priority = 2;
-        assert_eq!(said(&priority, 0, &grown), None, "nor to one of equals");
+        assert_eq!(found(&priority, 0, &grown), None, "nor to one of equals");
     }
 
     #[test]
     fn an_interval_that_reaches_down_is_no_finding_and_without_a_tail_the_median_speaks() {
         let priority = scenario(Sharing::Priority);
         let unsure = slowdown([1.3, 1.4, 1.5], Some([0.9, 1.5, 1.9]));
-        assert_eq!(said(&priority, 0, &unsure), None);
+        assert_eq!(found(&priority, 0, &unsure), None);
         let median = slowdown([1.3, 1.4, 1.5], None);
-        assert!(said(&priority, 0, &median).unwrap().contains("its p50 is 1.40"));
+        assert_eq!(found(&priority, 0, &median).unwrap().facts["quantile"], "p50");
         let partition = scenario(Sharing::Partition);
-        assert!(said(&partition, 1, &median).unwrap().starts_with("other"));
+        let finding = found(&partition, 1, &median).unwrap();
+        assert_eq!(finding.tenant.as_deref(), Some("other"));
+        assert_eq!(finding.facts["promise"], "own-multiprocessors");
         assert_eq!(
             not_protected(&partition, &partition.tenants[0], None),
             None,

@@ -26,6 +26,7 @@ pub mod what_if;
 use serde::Serialize;
 
 pub use crate::analysis::explained::Explained;
+pub use crate::analysis::finding::{Facts, Finding};
 pub use crate::analysis::gathering::lack::Lack;
 pub use duty::DutyCycle;
 pub use input_effect::InputEffect;
@@ -56,7 +57,7 @@ use crate::analysis::code::Code;
 pub use crate::analysis::gathering::plot::Plots;
 pub use crate::analysis::gathering::recorded::Recorded;
 use crate::record::{DAMAGED_SOURCE, NOT_STARTED};
-pub use crate::record::{Device, Finding, Stage};
+pub use crate::record::{Device, Stage};
 
 /// Version of the JSON form; larger when a field changes its meaning or is removed.
 pub const SCHEMA: u32 = 1;

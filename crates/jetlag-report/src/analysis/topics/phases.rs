@@ -6,7 +6,7 @@
 
 use jetlag_stats::share::exceeds_share;
 
-use crate::analysis::catalogue::{Failures, InPhase, Limit, Lost, PhasesLimit};
+use crate::analysis::catalogue::{Ended, Failures, InPhase, Late, Limit, Lost, PhasesLimit};
 use crate::analysis::gathering::backlog::Backlog;
 use crate::analysis::stats::six_decimals;
 use crate::analysis::summary::FrameCounts;
@@ -205,9 +205,11 @@ fn overloaded(parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<PhasesLimit> {
                 offered: frames.offered,
             });
         }
-        (part.waiting > 0).then_some(Lost::Waiting(part.waiting))
+        (part.waiting > 0).then_some(Lost::Waiting {
+            waiting: part.waiting,
+        })
     })?;
-    Some(PhasesLimit::Overload(phases))
+    Some(PhasesLimit::Overload { phases })
 }
 
 fn failed(
@@ -217,7 +219,7 @@ fn failed(
     let phases = where_it_is(parts, |part| {
         match (part.frames.failed, part.frames.failed_in_warmup) {
             (0, 0) => None,
-            (0, before) => Some(Failures::InWarmup(before)),
+            (0, failed_in_warmup) => Some(Failures::InWarmup { failed_in_warmup }),
             (failed, _) => Some(Failures::Measured {
                 failed,
                 offered: part.frames.offered,
@@ -232,9 +234,9 @@ fn failed(
 fn late(parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<PhasesLimit> {
     let phases = where_it_is(parts, |part| {
         let (late, releases) = (part.late_releases?, part.frames.offered);
-        too_late(late, releases).then_some((late, releases))
+        too_late(late, releases).then_some(Late { late, releases })
     })?;
-    Some(PhasesLimit::LateReleases(phases))
+    Some(PhasesLimit::LateReleases { phases })
 }
 
 /// In the measurement itself, an ended source or a failed tenant is reported elsewhere.
@@ -248,7 +250,10 @@ fn ended_early(parts: &[(&PhaseSummary, &PhaseTenant)]) -> Option<PhasesLimit> {
                 .is_some_and(|reason| reason != EndReason::Interrupted && !said(phase, reason))
         })
         .collect();
-    let phases = where_it_is(&early, |part| Some(part.measured_s.unwrap_or_default()))?;
+    let phases = where_it_is(&early, |part| {
+        let after_s = part.measured_s.unwrap_or_default();
+        Some(Ended { after_s })
+    })?;
     Some(PhasesLimit::EndedEarly {
         phases,
         reason: early.first().and_then(|(_, part)| part.reason),

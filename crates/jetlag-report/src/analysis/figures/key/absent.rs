@@ -2,12 +2,14 @@
 
 use super::Kind;
 use jetlag_figure::{Known, number::percent};
+use serde::{Serialize, Serializer};
 
 use crate::analysis::gathering::lack::Lack;
 use crate::analysis::summary::P95_VALUES;
 
 /// Why a run does not have a figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Absent {
     /// Nothing measured it, or it does not apply.
     Nothing,
@@ -25,6 +27,7 @@ pub(crate) enum Absent {
     Rails { name: String, rails: Vec<String> },
     /// No sensor has this name.
     Sensor {
+        #[serde(serialize_with = "by_name")]
         kind: Kind,
         name: String,
         known: Vec<String>,
@@ -44,6 +47,10 @@ pub(crate) enum Absent {
     Idle,
     /// Nothing that this tenant ran on was measured, or it completed no frame.
     Tenant(String),
+}
+
+fn by_name<S: Serializer>(kind: &Kind, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(kind.name())
 }
 
 /// Names that a sentence lists; of more it tells how many.

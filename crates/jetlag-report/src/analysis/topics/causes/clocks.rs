@@ -50,9 +50,9 @@ pub(in crate::analysis) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used:
 /// The unit whose clock a signal is; none if it is not a GPU's clock.
 fn of_gpu(track: &Track) -> Option<ClockOf> {
     match (track.quantity(), track.part()) {
-        (Quantity::Clock, Part::Gpu(number)) => Some(ClockOf::Gpu(number)),
+        (Quantity::Clock, Part::Gpu(gpu)) => Some(ClockOf::Gpu { gpu }),
         (Quantity::Clock, Part::MemoryController) => Some(ClockOf::MemoryController),
-        (Quantity::Clock, Part::GpuMemory(number)) => Some(ClockOf::GpuMemory(number)),
+        (Quantity::Clock, Part::GpuMemory(gpu)) => Some(ClockOf::GpuMemory { gpu }),
         _ => None,
     }
 }
@@ -98,8 +98,11 @@ fn judged(of: ClockOf, values: &[f64]) -> Option<Limit> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::record::{Finding, SampleRecord};
+    use crate::analysis::finding::Finding;
+    use crate::record::SampleRecord;
 
     const GPU: Used = Used {
         gpu: true,
@@ -130,17 +133,13 @@ mod tests {
         tracks.finish()
     }
 
-    fn found(signals: &[(&str, Value)], used: Used) -> Vec<(String, String)> {
+    fn found(signals: &[(&str, Value)], used: Used) -> Vec<Finding> {
         let findings = derive(&tracks(signals), WINDOW, used);
-        findings
-            .into_iter()
-            .map(Finding::from)
-            .map(|f| (f.code, f.message))
-            .collect()
+        findings.into_iter().map(Finding::from).collect()
     }
 
     fn codes(signals: &[(&str, Value)], used: Used) -> Vec<String> {
-        found(signals, used).into_iter().map(|(code, _)| code).collect()
+        found(signals, used).into_iter().map(|f| f.code).collect()
     }
 
     const HOPPING: Value = |i| if i % 2 == 0 { 306.0 } else { 1300.0 };
@@ -165,15 +164,20 @@ mod tests {
                 "{signal}: no tenant runs on it"
             );
         }
-        let (_, message) = found(&[("gpu1_memory_frequency", HOPPING)], GPU).remove(0);
+        let facts = &found(&[("gpu1_memory_frequency", HOPPING)], GPU)[0].facts;
         assert_eq!(
-            message,
-            "GPU 1's memory clock moved between 306 and 1300 MHz during the run."
+            (&facts["clock"], &facts["gpu"]),
+            (&json!("gpu-memory"), &json!(1))
         );
-        let (_, message) = found(&[("emc_frequency", FALLING)], GPU).remove(0);
-        assert!(
-            message.starts_with("The memory controller's clock fell from 1300 to 918 MHz"),
-            "{message}"
+        assert_eq!(
+            (&facts["low_mhz"], &facts["high_mhz"]),
+            (&json!(306.0), &json!(1300.0))
+        );
+        let facts = &found(&[("emc_frequency", FALLING)], GPU)[0].facts;
+        assert_eq!(facts["clock"], "memory-controller");
+        assert_eq!(
+            (&facts["from_mhz"], &facts["to_mhz"]),
+            (&json!(1300.0), &json!(918.0))
         );
     }
 
@@ -186,12 +190,9 @@ mod tests {
             ["clocks-moved"]
         );
         let all = [("cpu0_frequency", FALLING), ("cpu1_frequency", FALLING)];
-        let (code, message) = found(&all, HOST).remove(0);
-        assert_eq!(code, "clock-fell");
-        assert!(
-            message.starts_with("The processors' highest clock fell from 1300 to 918"),
-            "{message}"
-        );
+        let fell = &found(&all, HOST)[0];
+        assert_eq!(fell.code, "clock-fell");
+        assert_eq!(fell.facts["clock"], "processors");
         assert!(codes(&all, GPU).is_empty(), "tenants execute on the GPU");
         assert!(
             codes(&[("cpufreq_frequency", HOPPING)], HOST).is_empty(),
@@ -204,7 +205,7 @@ mod tests {
         let moving: Value = |i| if i % 2 == 0 { 405.0 } else { 9_501.0 };
         let memory = found(&[("gpu1_memory_frequency", moving)], GPU);
         assert_eq!(memory.len(), 1);
-        assert!(memory[0].1.starts_with("GPU 1's memory clock"), "{memory:?}");
+        assert_eq!(memory[0].facts["clock"], "gpu-memory");
         for other in ["gpu0_video_frequency", "dla_memory_frequency"] {
             assert_eq!(found(&[(other, moving)], GPU), [], "{other}");
         }
@@ -212,7 +213,8 @@ mod tests {
 
     #[test]
     fn a_clock_fell_where_its_last_third_is_more_than_a_twentieth_below_its_first() {
-        let code = |values: &[f64]| judged(ClockOf::Gpu(None), values).map(|found| found.code().word());
+        let code =
+            |values: &[f64]| judged(ClockOf::Gpu { gpu: None }, values).map(|found| found.code().word());
         assert_eq!(
             code(&[1_000.0, 1_000.0, 900.0, 900.0, 950.0, 950.0]),
             Some("clocks-moved")

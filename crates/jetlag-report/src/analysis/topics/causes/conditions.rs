@@ -3,7 +3,7 @@
 //!
 //! One small rule per finding, over the readings of the measured window. Thresholds are in docs/measurement.md.
 
-use crate::analysis::catalogue::{Guard, Limit, MachineLimit, SlowedBy};
+use crate::analysis::catalogue::{BusyProgram, Guard, Limit, MachineLimit, SlowedBy};
 use crate::analysis::gathering::track::{Point, Track, Tracks};
 use crate::analysis::topics::causes::clocks::{self, Used};
 use crate::record::{Part, Quantity};
@@ -41,19 +41,22 @@ pub(in crate::analysis) fn derive(tracks: &Tracks, window: (Stamp, Stamp), used:
     limits
 }
 
-/// The programs that used most processor time in a window, with their means in processors.
-pub(in crate::analysis) fn busiest(tracks: &Tracks, (from, to): (Stamp, Stamp)) -> Vec<(String, f64)> {
+/// The programs that used most processor time in a window, with their means.
+pub(in crate::analysis) fn busiest(tracks: &Tracks, (from, to): (Stamp, Stamp)) -> Vec<BusyProgram> {
     let of_programs = tracks.iter().filter(|track| track.part() == Part::Program);
-    let mut programs: Vec<(String, f64)> = of_programs
+    let mut programs: Vec<BusyProgram> = of_programs
         .filter_map(|track| {
             let sum: f64 = track.within((from, to)).iter().map(|p| p.value).sum();
             // A program is recorded only while it is busy: each of its readings covers one period.
             let period = track.signal.period.unwrap_or(Nanos::from_secs(2)).as_secs_f64();
             let seconds = (to - from).as_secs_f64().max(period);
-            (sum > 0.0).then(|| (track.signal.signal.clone(), sum * period / seconds / 100.0))
+            (sum > 0.0).then(|| BusyProgram {
+                program: track.signal.signal.clone(),
+                processors: sum * period / seconds / 100.0,
+            })
         })
         .collect();
-    programs.sort_by(|a, b| b.1.total_cmp(&a.1));
+    programs.sort_by(|a, b| b.processors.total_cmp(&a.processors));
     programs.truncate(3);
     programs
 }
@@ -226,8 +229,11 @@ fn warming(tracks: &Tracks, window: (Stamp, Stamp)) -> Option<MachineLimit> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
-    use crate::record::{Averaging, Finding, Measurand, SampleRecord, SignalRecord};
+    use crate::analysis::finding::Finding;
+    use crate::record::{Averaging, Measurand, SampleRecord, SignalRecord};
 
     const GPU: Used = Used {
         gpu: true,
@@ -275,10 +281,16 @@ mod tests {
         let reasons = |bits: fn(i64) -> f64| tracks("nvml", "gpu0_throttle_reasons", "bits", bits);
         assert!(codes(&reasons(|_| 1.0)).is_empty(), "GPU idle");
         assert!(codes(&reasons(|_| 2.0)).is_empty(), "locked clocks");
-        let message = |bits| found(&reasons(bits)).remove(0).message;
-        assert!(message(|i| if i < 31 { 64.0 } else { 0.0 }).contains("temperature in 31 %"));
-        assert!(message(|_| 4.0).contains("power limit in 100 %"));
-        assert!(message(|_| 8.0).contains("by its hardware in 100 %"));
+        let throttled = |bits| {
+            let facts = found(&reasons(bits)).remove(0).facts;
+            (facts["by"].clone(), facts["share"].clone())
+        };
+        assert_eq!(
+            throttled(|i| if i < 31 { 64.0 } else { 0.0 }),
+            (json!("temperature"), json!(0.31))
+        );
+        assert_eq!(throttled(|_| 4.0), (json!("power-limit"), json!(1.0)));
+        assert_eq!(throttled(|_| 8.0), (json!("hardware"), json!(1.0)));
     }
 
     #[test]
@@ -348,20 +360,18 @@ mod tests {
         let found = rise(50);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].code, "over-current");
-        assert!(
-            found[0].message.contains("27 times (2.7 per second)"),
-            "{}",
-            found[0].message
+        let facts = &found[0].facts;
+        assert_eq!(
+            (&facts["events"], &facts["measured_s"]),
+            (&json!(27.0), &json!(10.0))
         );
+        assert_eq!(facts["guard"], "peak-power");
         assert!(rise(-5).is_empty(), "before");
         assert!(rise(105).is_empty(), "after");
         assert!(events(|_| 27_390.0).is_empty(), "since the board was started");
         // A counter that begins anew (the firmware was restarted) counted at least what it shows.
-        assert!(
-            events(|i| if i >= 50 { 3.0 } else { 27_390.0 })[0]
-                .message
-                .contains("3 times")
-        );
+        let anew = events(|i| if i >= 50 { 3.0 } else { 27_390.0 });
+        assert_eq!(anew[0].facts["events"], 3.0);
     }
 
     /// It slows a board down while no temperature and no load tells why.
@@ -403,7 +413,7 @@ mod tests {
         let tracks = tracks("processes", "stress", "percent", |_| 150.0);
         let found = busiest(&tracks, WINDOW);
         assert_eq!(found.len(), 1);
-        assert!((found[0].1 - 1.5).abs() < 0.05, "{found:?}");
+        assert!((found[0].processors - 1.5).abs() < 0.05, "{found:?}");
     }
 
     #[test]
@@ -425,19 +435,18 @@ mod tests {
             }
             found(&tracks.finish())
                 .into_iter()
-                .map(|f| f.message)
-                .collect::<Vec<String>>()
-                .join(" ")
+                .map(|f| f.facts["kind"].clone())
+                .collect::<Vec<Value>>()
         };
         // The fan's rise is that of the last half: 12.5 % of its drive.
         let fan = |i| 20.0 + i as f64 * 0.5;
         let hot = both(|i| 40.0 + i as f64 * 0.4, fan);
-        assert!(hot.contains("Temperature gpu was still rising"), "{hot}");
+        assert!(hot.contains(&json!("temperature-rising")), "{hot:?}");
         let warm = both(|i| 40.0 + i as f64 * 0.08, fan);
-        assert!(warm.contains("The fan was still speeding up"), "{warm}");
+        assert!(warm.contains(&json!("fan-rising")), "{warm:?}");
         let settling = both(|i| 40.0 + (i as f64 * 0.12).min(6.5) + i as f64 * 0.005, |_| 20.0);
-        assert_eq!(
-            settling, "",
+        assert!(
+            settling.is_empty(),
             "it rose in the first half, and by less than half a degree since"
         );
     }
@@ -481,23 +490,22 @@ mod tests {
     fn what_slowed_a_part_down_is_told_with_the_share_of_readings_in_which_it_did() {
         let said = |signal: &str, unit: &str, up: i64| {
             let tracks = tracks("s", signal, unit, |i| if i < up { 2.0 } else { 0.0 });
-            found(&tracks)
-                .into_iter()
-                .map(|found| found.message)
-                .collect::<Vec<String>>()
+            let mut found = found(&tracks);
+            assert!(found.len() <= 1, "{found:?}");
+            found.pop().map(|found| found.facts).unwrap_or_default()
         };
+        let cooled = said("cpufreq-cpu0_cooling", "state", 31);
         assert_eq!(
-            said("cpufreq-cpu0_cooling", "state", 31),
-            ["The kernel throttled cpufreq-cpu0 because of heat in 31 % of the readings."]
+            (&cooled["part"], &cooled["share"]),
+            (&json!("cpufreq-cpu0"), &json!(0.31))
         );
+        let alarm = said("VDD_IN_over_current", "flag", 7);
         assert_eq!(
-            said("VDD_IN_over_current", "flag", 7),
-            ["VDD_IN drew more current than its limit: its alarm was active in 7 % of the readings."]
+            (&alarm["rail"], &alarm["share"]),
+            (&json!("VDD_IN"), &json!(0.07))
         );
-        assert_eq!(
-            said("power_mode", "id", 70),
-            ["The power mode changed from 2 to 0 during the run."]
-        );
+        let mode = said("power_mode", "id", 70);
+        assert_eq!((&mode["from_mode"], &mode["to_mode"]), (&json!(2.0), &json!(0.0)));
         for (signal, unit) in [
             ("cpufreq-cpu0_cooling", "state"),
             ("VDD_IN_over_current", "flag"),

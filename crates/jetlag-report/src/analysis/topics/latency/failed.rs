@@ -2,8 +2,9 @@
 //! comes from the log.
 
 use crate::analysis::code::Code;
+use crate::analysis::finding::Finding;
 use crate::analysis::summary::TenantSummary;
-use crate::record::{EndReason, Failure, FailureKind, FailureStage, Finding, NOT_STARTED, PhaseRecord};
+use crate::record::{EndReason, Failure, FailureKind, FailureStage, NOT_STARTED, PhaseRecord};
 
 /// What became of a tenant that failed; none of one that did not.
 pub(in crate::analysis) fn of(

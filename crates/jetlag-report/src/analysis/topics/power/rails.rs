@@ -116,13 +116,17 @@ pub(in crate::analysis) fn summarize(
             limits.extend(short_for_sensor(&rails, energy, length));
             limits.extend(rails_do_not_add_up(energy));
             if asked_idle && energy.idle_mw.is_none() {
-                limits.push(PowerLimit::IdleNotMeasured(NoIdle::NoReadings));
+                limits.push(PowerLimit::IdleNotMeasured {
+                    why: NoIdle::NoReadings,
+                });
             }
         }
         None if !rails.is_empty() => limits.push(PowerLimit::NoTotal {
             rails: rails.iter().map(|rail| rail.rail.clone()).collect(),
         }),
-        None if asked_idle => limits.push(PowerLimit::IdleNotMeasured(NoIdle::NoSensor)),
+        None if asked_idle => limits.push(PowerLimit::IdleNotMeasured {
+            why: NoIdle::NoSensor,
+        }),
         None => {}
     }
     Power {

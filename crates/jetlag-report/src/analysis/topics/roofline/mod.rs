@@ -25,6 +25,7 @@ mod ceilings;
 mod energy;
 mod fit;
 mod gather;
+mod limits;
 mod operators;
 mod placing;
 mod points;

@@ -3,6 +3,7 @@
 use super::apart::apart;
 use super::ceilings::{Ceilings, Processor};
 use super::gather::Gathered;
+use super::limits::RooflineLimit;
 use super::operators::by_operator;
 use super::placing::{NodeName, Placing, place};
 use super::result::{
@@ -12,11 +13,9 @@ use super::roofs::Roofs;
 use super::told::{told, why_not_told};
 use super::traffic::Tensors;
 use crate::analysis::Summary;
-use crate::analysis::summary::{Device, NodeTime, TenantSummary};
+use crate::analysis::summary::{Device, Finding, NodeTime, TenantSummary};
 use crate::analysis::topics::traces::layers;
-use crate::record::{
-    EngineLayers, Finding, NetworkManifest, NodeRecord, Sureness, TenantManifest, WorkRecord,
-};
+use crate::record::{EngineLayers, NetworkManifest, NodeRecord, Sureness, TenantManifest, WorkRecord};
 use crate::scenario::BackendChoice;
 
 /// A share above 1 by more than this is no rounding, and no scatter of a clock.
@@ -43,7 +42,8 @@ pub fn of_run(
         .iter()
         .filter(|finding| Summary::is_gap(finding));
     let mut findings: Vec<Finding> = gaps.cloned().collect();
-    findings.extend(gathered.notes.iter().map(|note| recounted(note)));
+    let recounted = gathered.notes.iter();
+    findings.extend(recounted.map(|why| RooflineLimit::WorkRecounted { why }.of(None)));
     let mut tenants = Vec::new();
     for (number, (own, figures)) in manifest.tenants.iter().zip(&summary.tenants).enumerate() {
         if own.networks.is_empty() || figures.device == Device::None {
@@ -65,15 +65,12 @@ pub fn of_run(
         tenants.push(tenant);
     }
     if tenants.len() > 1 {
-        findings.push(Finding {
-            code: "other-tenants".to_owned(),
-            tenant: None,
-            message: format!(
-                "{} tenants ran at the same time: the shares are of what was left to each, not of what its network could reach.",
-                tenants.len()
-            ),
-            advice: "Run each tenant by itself for the distance to the roof.".to_owned(),
-        });
+        findings.push(
+            RooflineLimit::OtherTenants {
+                tenants: tenants.len(),
+            }
+            .of(None),
+        );
     }
     RunRoofline {
         name: summary.run.name.clone(),
@@ -81,16 +78,6 @@ pub fn of_run(
         ceilings: ceilings.cloned(),
         tenants,
         findings,
-    }
-}
-
-fn recounted(note: &str) -> Finding {
-    Finding {
-        code: "work-recounted".to_owned(),
-        tenant: None,
-        message: note.to_owned(),
-        advice: "Runs of this version have the work in the run file; record again where it was not found."
-            .to_owned(),
     }
 }
 
@@ -401,36 +388,19 @@ impl Of<'_> {
 
     fn findings(&self, tenant: &TenantRoofline) -> Vec<Finding> {
         let mut found = Vec::new();
-        let mut add = |code: &str, message: String, advice: &str| {
-            found.push(Finding {
-                code: code.to_owned(),
-                tenant: Some(tenant.name.clone()),
-                message,
-                advice: advice.to_owned(),
+        let mut add = |limit: RooflineLimit<'_>| found.push(limit.of(Some(&tenant.name)));
+        let above = tenant.layers.iter().filter(|layer| layer.is_above);
+        let above: Vec<&str> = above.map(|layer| layer.name.as_str()).collect();
+        let network = tenant.network.as_ref();
+        let share = network
+            .filter(|point| point.share > ABOVE && !point.is_upper_bound)
+            .map(|point| point.share);
+        if share.is_some() || !above.is_empty() {
+            add(RooflineLimit::AboveTheRoof {
+                share,
+                above,
+                layers: tenant.layers.len(),
             });
-        };
-        let above: Vec<&LayerPoint> = tenant.layers.iter().filter(|layer| layer.is_above).collect();
-        let network = tenant
-            .network
-            .as_ref()
-            .filter(|point| point.share > ABOVE && !point.is_upper_bound);
-        if network.is_some() || !above.is_empty() {
-            let whole = network.map(|point| format!("It reaches {:.2} of what its roof allows", point.share));
-            let layers = above.first().map(|first| {
-                format!(
-                    "{} of {} layers lie above the roof, as {}",
-                    above.len(),
-                    tenant.layers.len(),
-                    first.name
-                )
-            });
-            let message: Vec<String> = whole.into_iter().chain(layers).collect();
-            add(
-                "above-the-roof",
-                format!("{}: no execution can.", message.join("; ")),
-                "The ceilings are of another number format, clock or number of threads, or were measured on a busy machine, or the \
-                 engine computes less than the network states: give those of this device and mode (--ceilings), and compare the precision.",
-            );
         }
         for network in &self.manifest.networks {
             let Some(work) = network
@@ -440,43 +410,27 @@ impl Of<'_> {
             else {
                 continue;
             };
-            let operators: Vec<&str> = work.not_counted.keys().take(4).map(String::as_str).collect();
-            add(
-                "work-not-counted",
-                format!(
-                    "{:.1} % of the nodes of {} are in no sum ({}): the true work is larger.",
-                    100.0 * work.not_counted_share(),
-                    network.name,
-                    operators.join(", ")
-                ),
-                "See which and why: jetlag inspect --work.",
-            );
+            add(RooflineLimit::WorkNotCounted {
+                network: &network.name,
+                share: work.not_counted_share(),
+                operators: work.not_counted.keys().take(4).map(String::as_str).collect(),
+            });
         }
         if let Some(placed) = tenant.placed.filter(|placed| placed.work < 1.0 - NEGLIGIBLE)
             && !self.work.is_empty()
         {
-            add(
-                "layers-not-placed",
-                format!(
-                    "The names of its layers lead to {:.0} % of the network's work; the rest of the layers have no work beside their time.",
-                    100.0 * placed.work
-                ),
-                "Build the plan with --profiling-verbosity detailed, so that layers keep the names of their nodes.",
-            );
+            add(RooflineLimit::LayersNotPlaced { share: placed.work });
         }
         for network in &self.manifest.networks {
             let told = network.layers.as_ref().map_or(&[][..], EngineLayers::told);
-            for suspicion in layers::findings(told) {
-                let of = match self.manifest.networks.len() {
-                    1 => String::new(),
-                    _ => format!("{}: ", network.name),
-                };
-                add(
-                    &suspicion.code,
-                    format!("{of}{}", suspicion.message),
-                    &suspicion.advice,
-                );
-            }
+            found.extend(layers::findings(told).into_iter().map(|suspicion| Finding {
+                tenant: Some(tenant.name.clone()),
+                message: match self.manifest.networks.len() {
+                    1 => suspicion.message,
+                    _ => format!("{}: {}", network.name, suspicion.message),
+                },
+                ..suspicion
+            }));
         }
         let bounds = self
             .work
@@ -484,14 +438,8 @@ impl Of<'_> {
             .filter(|node| node.sureness == Sureness::UpperBound)
             .count();
         if bounds > 0 {
-            add(
-                "work-upper-bound",
-                format!(
-                    "The work of {bounds} of {} nodes depends on data: what is counted is the most that can occur, and the shares are too high by that.",
-                    self.work.len()
-                ),
-                "Compare runs of the same data.",
-            );
+            let of = self.work.len();
+            found.push(RooflineLimit::WorkUpperBound { nodes: bounds, of }.of(Some(&tenant.name)));
         }
         found
     }

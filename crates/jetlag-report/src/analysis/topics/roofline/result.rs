@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::ceilings::Ceilings;
 use super::energy::EnergyFit;
 use super::roofs::{Limit, Roofs};
+use crate::analysis::summary::Finding;
 use crate::analysis::topics::traces::counters::Caches;
-use crate::record::Finding;
 
 /// Rooflines of some runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -17,7 +17,7 @@ use crate::analysis::summary::observer::{
     Observed, ObservedFigure, ObservedNeeds, ObservedPhase, ObservedTenant, Observer,
 };
 use crate::analysis::topics::interference::{Cell, Phases};
-use crate::record::{Finding, FrameRecord, Phase, PhaseSpec};
+use crate::record::{self, FrameRecord, Phase, PhaseSpec};
 use crate::scenario::Scenario;
 use crate::units::Stamp;
 
@@ -327,7 +327,7 @@ pub(in crate::analysis) fn limits(
     kernels: Option<&Kernels>,
     observer: Option<&Observer>,
     traced: &Traced,
-    recorded: &[Finding],
+    recorded: &[record::Finding],
 ) -> Vec<Limit> {
     let mut found = Vec::new();
     for phase in observer.map_or(&[][..], |observer| &observer.phases) {
