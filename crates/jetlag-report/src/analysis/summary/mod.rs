@@ -130,12 +130,19 @@ impl Summary {
     }
 
     /// Seconds of a measurement that would tell more of a tenant if it were longer. None where other programs take its processors, or
-    /// its frames come faster than it serves them: more of the same answers nothing.
+    /// its frames ask for more time than there is: more of the same answers nothing.
     pub fn seconds_of(&self, tenant: &str) -> Option<f64> {
         let (busy, overload) = (Code::HostBusy.word(), Code::Overload.word());
+        let is_of = |finding: &Finding| finding.tenant.as_deref() == Some(tenant);
+        // Frames may be dropped at any demand, where something stalls what serves them.
+        let asks_too_much = |finding: &Finding| {
+            finding.facts["demand"]
+                .as_f64()
+                .is_none_or(|demand| demand >= 1.0)
+        };
         let explained = self.run.explained.iter().map(|explained| &explained.finding);
         let in_vain = self.run.findings.iter().chain(explained).any(|finding| {
-            finding.code == busy || (finding.code == overload && finding.tenant.as_deref() == Some(tenant))
+            finding.code == busy || (finding.code == overload && is_of(finding) && asks_too_much(finding))
         });
         (!in_vain).then_some(self.run.duration_s)
     }
