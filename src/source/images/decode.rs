@@ -117,15 +117,15 @@ pub fn decode_image_of(bytes: &[u8], image: &mut Image, most_pixels: u64) -> Res
     if bytes.is_empty() {
         return Err(ImageError::Empty);
     }
-    let (size, orientation) = if bytes.starts_with(&JPEG_START) {
-        // The decoder was seen to panic on damaged files; such a file is a frame that fails, like any other.
-        let decoded = catch_unwind(AssertUnwindSafe(|| {
-            decode_jpeg(bytes, &mut image.rgb, most_pixels)
-        }));
-        decoded.unwrap_or_else(|_| Err(ImageError::damaged("its decoder panicked")))?
+    let decode = if bytes.starts_with(&JPEG_START) {
+        decode_jpeg
     } else {
-        decode_png(bytes, &mut image.rgb, most_pixels)?
+        decode_png
     };
+    // Both decoders were seen to panic on damaged files; such a file is a frame that fails, like any other.
+    let decoded = catch_unwind(AssertUnwindSafe(|| decode(bytes, &mut image.rgb, most_pixels)));
+    let decoded = decoded.unwrap_or_else(|_| Err(ImageError::damaged("its decoder panicked")));
+    let (size, orientation) = decoded?;
     [image.width, image.height] = turn(&mut image.rgb, size, orientation);
     Ok(())
 }
@@ -362,6 +362,23 @@ mod tests {
             assert_eq!((image.width, image.height), (3, 2));
             assert_eq!(image.rgb, expected.repeat(6));
         }
+    }
+
+    #[test]
+    fn a_palette_that_ends_within_a_colour_is_a_damaged_file() {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, 2, 1);
+        encoder.set_color(png::ColorType::Indexed);
+        encoder.set_depth(png::BitDepth::Four);
+        encoder.set_palette(vec![7; 37]);
+        let mut writer = encoder.write_header().unwrap();
+        // The thirteenth colour, of which there is one byte.
+        writer.write_image_data(&[0xcc]).unwrap();
+        writer.finish().unwrap();
+        let mut image = Image::default();
+        let error = decode_image(&bytes, &mut image).unwrap_err();
+        assert!(matches!(error, ImageError::Damaged { .. }), "{error}");
+        assert_eq!((image.width, image.height), (0, 0));
     }
 
     #[test]
