@@ -41,8 +41,12 @@ pub struct TraceArgs {
     /// it starts its command.
     #[arg(long, exclusive = true)]
     pub recover: bool,
+    /// Of jetlag's own use: once the trace that writes into this folder was killed, and standard input has ended with it, make its run
+    /// file.
+    #[arg(long, hide = true, exclusive = true, value_name = "FOLDER")]
+    pub succeed: Option<PathBuf>,
     /// The command and its arguments.
-    #[arg(last = true, required_unless_present = "recover", value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present_any = ["recover", "succeed"], value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 

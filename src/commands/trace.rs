@@ -8,7 +8,8 @@
 //! The command's processes load a library of ours (`injection`), which writes what they do into a folder (`folder`, `spools`); when the
 //! command has ended (`start`), a run file is made of it (`record`). Standard input and output are the command's, signals are passed on to it,
 //! and the exit code is its own; 125 where jetlag itself fails, 126 and 127 where the command cannot be started or found, as `env`
-//! has them. A command ends with its jetlag, be it killed; what was written until then is recovered by the next (`recover`). `-np` and `-ng` start copies over processes and GPUs (`launch`).
+//! has them. A command ends with its jetlag, be it killed; what was written until then is made a run file by a
+//! process that waits for that (`successor`), or by the next trace (`recover`). `-np` and `-ng` start copies over processes and GPUs (`launch`).
 
 mod child;
 mod folder;
@@ -21,6 +22,7 @@ mod record;
 mod recover;
 mod spools;
 mod start;
+mod successor;
 mod system;
 
 use std::ffi::OsString;
@@ -54,6 +56,9 @@ pub fn run(args: &TraceArgs) -> u8 {
 }
 
 fn trace(args: &TraceArgs) -> anyhow::Result<u8> {
+    if let Some(folder) = &args.succeed {
+        return Ok(if successor::succeed(folder)? { 0 } else { FAILED });
+    }
     let failed = recover::recover(&std::env::temp_dir());
     if args.recover {
         return Ok(if failed > 0 { FAILED } else { 0 });

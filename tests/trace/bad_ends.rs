@@ -5,8 +5,11 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::{Run, app, trace, traced};
 use crate::common::output::{jetlag, stderr};
+use crate::common::under_way::wait_until;
 
 #[test]
 fn a_program_that_dies_leaves_what_it_did_before() {
@@ -130,8 +133,26 @@ fn folders(temporary: &Path) -> Vec<PathBuf> {
     all
 }
 
+/// The process that makes a trace's run file if that is killed.
+fn successor(of: u32) -> Option<u32> {
+    let children = std::fs::read_to_string(format!("/proc/{of}/task/{of}/children")).ok()?;
+    let mut children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    children.find(|child: &u32| {
+        let words = std::fs::read_to_string(format!("/proc/{child}/cmdline"));
+        words.is_ok_and(|words| words.contains("--succeed"))
+    })
+}
+
+/// Who is killed.
+#[derive(Clone, Copy, PartialEq)]
+enum Killed {
+    TraceAlone,
+    /// First the process that would make its run file.
+    Both,
+}
+
 /// Kills `jetlag trace` while the program waits, and waits for the end of that.
-fn kill_one(folder: &Path, temporary: &Path, app: &Path) {
+fn kill_one(killed: Killed, folder: &Path, temporary: &Path, app: &Path) {
     let words = ["batches", "21", "settle", "wait"].map(std::ffi::OsStr::new);
     let command = [&[app.as_os_str()], &words[..]].concat();
     let mut child = trace(folder, &["--force"], &command)
@@ -143,6 +164,11 @@ fn kill_one(folder: &Path, temporary: &Path, app: &Path) {
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
     assert_eq!(line, "waiting\n");
+    if killed == Killed::Both {
+        let successor = successor(child.id()).expect("a trace has a successor");
+        let successor = Pid::from_raw(successor.cast_signed()).unwrap();
+        kill_process(successor, Signal::KILL).unwrap();
+    }
     child.kill().unwrap();
     child.wait().unwrap();
     // The program holds the pipe's other end: it ends with who traced it.
@@ -160,29 +186,46 @@ fn a_trace_that_is_killed_takes_its_command_with_it_and_is_recovered() {
     let folder = tempfile::tempdir().unwrap();
     let temporary = folder.path().join("temporary");
     std::fs::create_dir(&temporary).unwrap();
-    // By the one that is asked to, and by the next trace; a run that came there meanwhile stays.
-    for (place, recovered) in [("--recover", "app.mcap"), ("next", "app-2.mcap")] {
-        kill_one(folder.path(), &temporary, &app);
-        assert_eq!(folders(&temporary).len(), 1, "{place}");
-        assert!(
-            !folder.path().join(recovered).exists(),
-            "no run file before it is whole"
-        );
-        let mut next = match place {
-            "next" => jetlag(&["trace", "-o", "next.mcap", "--", "true"], folder.path()),
-            _ => jetlag(&["trace", "--recover"], folder.path()),
+    // By the process that waits for that; and where it was killed too, by the one that is asked to, and by the next trace. A run that came
+    // there meanwhile stays.
+    for (place, recovered) in [
+        ("at once", "app.mcap"),
+        ("--recover", "app-2.mcap"),
+        ("next", "app-3.mcap"),
+    ] {
+        let is_alone = place == "at once";
+        let killed = if is_alone {
+            Killed::TraceAlone
+        } else {
+            Killed::Both
         };
-        let next = next
-            .env("JETLAG_INJECTION", super::library())
-            .env("TMPDIR", &temporary)
-            .output()
-            .unwrap();
-        assert!(next.status.success(), "{}", stderr(&next));
-        let said = stderr(&next);
-        assert!(
-            said.contains("recovered a trace of app that was killed") && said.contains(recovered),
-            "{said}"
-        );
+        kill_one(killed, folder.path(), &temporary, &app);
+        if is_alone {
+            wait_until("the run file is made and the folder gone", || {
+                folders(&temporary).is_empty()
+            });
+        } else {
+            assert_eq!(folders(&temporary).len(), 1, "{place}");
+            assert!(
+                !folder.path().join(recovered).exists(),
+                "no run file before it is whole"
+            );
+            let mut next = match place {
+                "next" => jetlag(&["trace", "-o", "next.mcap", "--", "true"], folder.path()),
+                _ => jetlag(&["trace", "--recover"], folder.path()),
+            };
+            let next = next
+                .env("JETLAG_INJECTION", super::library())
+                .env("TMPDIR", &temporary)
+                .output()
+                .unwrap();
+            assert!(next.status.success(), "{}", stderr(&next));
+            let said = stderr(&next);
+            assert!(
+                said.contains("recovered a trace of app that was killed") && said.contains(recovered),
+                "{said}"
+            );
+        }
         let found = Run::read(&folder.path().join(recovered));
         assert_eq!(
             (found.tenants(), found.frames.len()),
@@ -220,7 +263,7 @@ fn what_a_killed_trace_left_stays_until_its_run_file_can_be_written() {
     let [temporary, place] = ["temporary", "place"].map(|name| folder.path().join(name));
     std::fs::create_dir(&temporary).unwrap();
     std::fs::create_dir(&place).unwrap();
-    kill_one(&place, &temporary, &app);
+    kill_one(Killed::Both, &place, &temporary, &app);
     // In the place of the run file's folder there is a file now.
     std::fs::rename(&place, folder.path().join("elsewhere")).unwrap();
     std::fs::write(&place, "").unwrap();

@@ -96,7 +96,7 @@ pub(super) struct Abandoned {
 
 impl Abandoned {
     /// Removes it with what a trace puts there. If anything else is in it, it stays with that.
-    pub(super) fn remove(self) {
+    pub(super) fn remove(&self) {
         // What cannot be removed is left.
         let _ = remove(&self.path);
     }
@@ -110,7 +110,7 @@ pub(super) fn all_abandoned(within: &Path) -> Vec<Abandoned> {
 }
 
 /// A folder whose owner is gone.
-fn abandoned(folder: PathBuf) -> Option<Abandoned> {
+pub(super) fn abandoned(folder: PathBuf) -> Option<Abandoned> {
     let about = std::fs::symlink_metadata(&folder).ok()?;
     if !about.is_dir() || about.uid() != rustix::process::geteuid().as_raw() {
         return None;
@@ -121,7 +121,7 @@ fn abandoned(folder: PathBuf) -> Option<Abandoned> {
     let (owner, purpose) = text.split_once('\n')?;
     let (process, started) = owner.split_once(' ')?;
     let (process, started): (u32, u64) = (process.parse().ok()?, started.parse().ok()?);
-    if system::started(process) == Some(started) {
+    if system::lives(process, started) {
         return None;
     }
     file.try_lock().ok()?;

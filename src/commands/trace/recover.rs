@@ -1,5 +1,5 @@
-//! What traces that were killed left behind becomes the run files that they were to write: by `jetlag trace --recover`, and by each
-//! `jetlag trace` before it starts its command.
+//! What traces that were killed left behind becomes the run files that they were to write: by the process that each of them leaves for
+//! that (`successor`), and where that was killed too, by `jetlag trace --recover` and by each `jetlag trace` before it starts its command.
 
 use std::path::Path;
 
@@ -16,21 +16,24 @@ use crate::units::Stamp;
 
 /// Makes the run files of all traces of this user that were killed, and says so; how many folders stay because that failed.
 pub(super) fn recover(within: &Path) -> usize {
-    let mut failed = 0;
-    for left in all_abandoned(within) {
-        match of(&left) {
-            Ok(()) => left.remove(),
-            Err(error) => {
-                failed += 1;
-                say(&format!(
-                    "warning: {} holds what a killed jetlag trace left, and no run file could be made of it: {error:#}; `jetlag \
-                     trace --recover` tries again, or remove that folder",
-                    left.path.display()
-                ));
-            }
+    let all = all_abandoned(within).into_iter();
+    all.filter(|left| !make(left)).count()
+}
+
+/// Makes the run file of a trace that was killed and removes what it left, and says so; whether that went well.
+pub(super) fn make(left: &Abandoned) -> bool {
+    match of(left) {
+        Ok(()) => left.remove(),
+        Err(error) => {
+            say(&format!(
+                "warning: {} holds what a killed jetlag trace left, and no run file could be made of it: {error:#}; `jetlag \
+                 trace --recover` tries again, or remove that folder",
+                left.path.display()
+            ));
+            return false;
         }
     }
-    failed
+    true
 }
 
 fn of(left: &Abandoned) -> anyhow::Result<()> {

@@ -11,6 +11,7 @@ use super::folder::{Purpose, SpoolFolder};
 use super::injection;
 use super::record::{Asked, Told, anchor, record};
 use super::spools;
+use super::successor::Successor;
 use crate::cli::TraceArgs;
 use crate::clock::{Clock, RealClock};
 use crate::commands::output::say;
@@ -20,6 +21,8 @@ use crate::shell;
 /// A start of the command, before and after.
 pub(super) struct Start {
     file: AtOnce,
+    // Ends before the folder is removed.
+    _successor: Successor,
     spools: SpoolFolder,
     variables: Vec<(&'static str, OsString)>,
 }
@@ -41,6 +44,7 @@ impl Start {
         let variables = injection::variables(library, spools.path(), !args.no_gpu, args.graphs);
         Ok(Start {
             file,
+            _successor: Successor::of(spools.path()),
             spools,
             variables,
         })

@@ -16,6 +16,12 @@ pub(super) fn started(process: u32) -> Option<u64> {
     stat(&process.to_string())?.get(START)?.parse().ok()
 }
 
+/// Whether the process of this number that was started at this moment has not ended; whether its end has been noticed or not.
+pub(super) fn lives(process: u32, started: u64) -> bool {
+    let has_ended = || stat(&process.to_string()).is_none_or(|stat| matches!(stat[0].as_str(), "Z" | "X"));
+    self::started(process) == Some(started) && !has_ended()
+}
+
 /// Whether a process has this file open; false where that cannot be seen.
 pub(super) fn has_open(process: u32, file: &Path) -> bool {
     let (Ok(open), Ok(file)) = (
