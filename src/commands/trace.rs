@@ -24,6 +24,7 @@ mod spools;
 mod start;
 mod successor;
 mod system;
+mod told;
 
 use std::ffi::OsString;
 

@@ -10,6 +10,7 @@ use super::noticed::Noticed;
 use super::owners::own;
 use super::ranges::{Batch, Nested, nest};
 use super::spools::{Folder, Traced, name_of, unique};
+use super::told::Told;
 use crate::clock::{Clock, RealClock};
 use crate::commands::run_path::AtOnce;
 use crate::record::activity::Work;
@@ -41,21 +42,6 @@ pub(super) struct Asked<'a> {
     pub(super) anchor: (Stamp, i64),
     /// How jetlag was started.
     pub(super) command_line: Vec<String>,
-}
-
-/// What came of it.
-#[derive(Debug, Default)]
-pub(super) struct Told {
-    pub(super) processes: usize,
-    pub(super) batches: u64,
-    /// Of these, the ones that are warm-up.
-    pub(super) warmup: u64,
-    pub(super) ranges: u64,
-    pub(super) kernels: u64,
-    /// Whether any process's GPU was traced.
-    pub(super) is_traced: bool,
-    /// What limits it, in sentences.
-    pub(super) problems: Vec<String>,
 }
 
 /// Writes the run file; where it is.

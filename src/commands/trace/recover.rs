@@ -9,7 +9,7 @@ use super::folder::{Abandoned, Purpose, all_abandoned};
 use super::noticed::Noticed;
 use super::record::{Asked, record};
 use super::spools::{Folder, look};
-use super::start::tell;
+use super::told::tell;
 use crate::commands::output::say;
 use crate::commands::run_path::AtOnce;
 use crate::units::Stamp;
@@ -65,7 +65,7 @@ fn of(left: &Abandoned) -> anyhow::Result<()> {
         "recovered a trace of {} that was killed:",
         purpose.program
     ));
-    tell(&told, &path, &asked);
+    tell(&told, &path, asked.gpu);
     Ok(())
 }
 

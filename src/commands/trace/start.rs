@@ -9,14 +9,13 @@ use anyhow::Context;
 use super::child::{self, Signals};
 use super::folder::{Purpose, SpoolFolder};
 use super::injection;
-use super::record::{Asked, Told, anchor, record};
+use super::record::{Asked, anchor, record};
 use super::spools;
 use super::successor::Successor;
+use super::told::tell;
 use crate::cli::TraceArgs;
 use crate::clock::{Clock, RealClock};
-use crate::commands::output::say;
 use crate::commands::run_path::AtOnce;
-use crate::shell;
 
 /// A start of the command, before and after.
 pub(super) struct Start {
@@ -61,7 +60,7 @@ impl Start {
         let path = self.file.path().to_owned();
         let (path, told) = record(self.file, &spools::look(self.spools.path())?, asked)
             .with_context(|| format!("the command has ended, but {} cannot be written", path.display()))?;
-        tell(&told, &path, asked);
+        tell(&told, &path, asked.gpu);
         Ok(path)
     }
 }
@@ -106,33 +105,4 @@ pub(super) fn follow<'a>(
 pub(super) fn code(ended: &[ExitStatus]) -> u8 {
     let mut codes = ended.iter().map(|status| child::code(*status));
     codes.find(|code| *code != 0).unwrap_or(0)
-}
-
-/// What came of it, on stderr: stdout is the command's.
-pub(super) fn tell(told: &Told, path: &Path, asked: &Asked<'_>) {
-    for problem in &told.problems {
-        say(&format!("warning: {problem}"));
-    }
-    let count = |count: u64, one: &str, many: &str| match count {
-        1 => format!("1 {one}"),
-        n => format!("{n} {many}"),
-    };
-    let warmup = match (told.batches, told.warmup) {
-        (batches, warmup) if batches > 0 && batches == warmup => " (all warm-up)",
-        _ => "",
-    };
-    let kernels = match (told.is_traced, asked.gpu) {
-        (true, _) => format!(", {}", count(told.kernels, "kernel", "kernels")),
-        (false, true) => ", no kernels (no GPU was traced)".to_owned(),
-        (false, false) => String::new(),
-    };
-    say(&format!(
-        "wrote {}: {}, {}{warmup}, {}{kernels}; see jetlag report {}{}",
-        path.display(),
-        count(told.processes as u64, "process", "processes"),
-        count(told.batches, "batch", "batches"),
-        count(told.ranges, "range", "ranges"),
-        shell::path(path),
-        if told.is_traced { " --kernels" } else { "" },
-    ));
 }
