@@ -9,13 +9,14 @@
 #![allow(clippy::print_stderr, reason = "an example is a program of its own")]
 
 use std::fs;
-use std::io::Result;
+use std::io::{Error, Result};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
 use jetlag::cli::Cli;
+use jetlag::commands::completions;
 
 fn main() -> ExitCode {
     let Some(out) = std::env::args_os().nth(1).map(PathBuf::from) else {
@@ -32,13 +33,20 @@ fn main() -> ExitCode {
 }
 
 fn write(out: &std::path::Path) -> Result<()> {
-    let (man, completions) = (out.join("man"), out.join("completions"));
+    let (man, scripts) = (out.join("man"), out.join("completions"));
     fs::create_dir_all(&man)?;
-    fs::create_dir_all(&completions)?;
+    fs::create_dir_all(&scripts)?;
     // One page a verb, as git has it: jetlag(1), jetlag-run(1), jetlag-cache-clean(1), …
     clap_mangen::generate_to(Cli::command(), &man)?;
-    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
-        clap_complete::generate_to(shell, &mut Cli::command(), "jetlag", &completions)?;
+    for (shell, file) in [
+        (Shell::Bash, "jetlag.bash"),
+        (Shell::Zsh, "_jetlag"),
+        (Shell::Fish, "jetlag.fish"),
+    ] {
+        fs::write(
+            scripts.join(file),
+            completions::script(shell).map_err(Error::other)?,
+        )?;
     }
     Ok(())
 }

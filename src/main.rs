@@ -33,6 +33,9 @@ fn main() -> ExitCode {
 }
 
 fn program() -> ExitCode {
+    if let Some(code) = commands::completions::answer() {
+        return ExitCode::from(code);
+    }
     let cli = match Cli::try_parse_from(spelled_out(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {

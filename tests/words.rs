@@ -196,7 +196,7 @@ fn completions_are_scripts_of_their_shells() {
     let folder = tempfile::tempdir().unwrap();
     for shell in ["bash", "zsh", "fish"] {
         let script = succeeds(&["completions", shell], folder.path());
-        assert!(script.contains("jetlag") && script.contains("init"), "{shell}");
+        assert!(script.contains("JETLAG_COMPLETE"), "{shell}");
         let path = folder.path().join(format!("completions.{shell}"));
         fs::write(&path, &script).unwrap();
         match Command::new(shell).arg("-n").arg(&path).output() {
@@ -222,4 +222,62 @@ fn completions_are_scripts_of_their_shells() {
         }
     }
     assert_refused(&run(&["completions", "cmd"], folder.path()), 2, &["cmd", "bash"]);
+}
+
+/// What bash offers for the last of these words.
+fn offered(words: &[&str], folder: &Path) -> Vec<String> {
+    let mut command = jetlag(&[&["--", "jetlag"], words].concat(), folder);
+    let answer = command
+        .env("JETLAG_COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", words.len().to_string())
+        .env("_CLAP_IFS", "\u{b}")
+        .output()
+        .unwrap();
+    assert!(answer.status.success(), "{}", stderr(&answer));
+    let words = stdout(&answer);
+    words
+        .split('\u{b}')
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn a_shell_completes_verbs_files_and_the_figures_of_the_runs_that_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("quick.ron"), QUICK).unwrap();
+    succeeds(&["run", "quick.ron", "--out", "a.mcap"], at);
+    assert_eq!(offered(&["comp"], at), ["compare", "completions"]);
+    assert_eq!(offered(&["report", "a"], at), ["a.mcap"]);
+    for words in [
+        &["compare", "a.mcap", "a.mcap", "--fail-if"][..],
+        &[
+            "sweep",
+            "quick.ron",
+            "--knee",
+            "tenants.a.arrival.hz in 1..2",
+            "--while",
+        ],
+    ] {
+        let of = |begun: &str| offered(&[words, &[begun]].concat(), at);
+        assert_eq!(
+            of("a.response.p9"),
+            [
+                "a.response.p90",
+                "a.response.p95",
+                "a.response.p99",
+                "a.response.p99_9"
+            ]
+        );
+        assert_eq!(of("energy.a.per_frame_"), ["energy.a.per_frame_above_idle"]);
+        assert_eq!(of("power.total.mea"), ["power.total.mean"]);
+        assert!(of("nobody.").is_empty());
+    }
+    assert_eq!(
+        offered(&["sweep", "out", "--pareto", "response.p99,max:throughput_"], at),
+        ["response.p99,max:throughput_items"]
+    );
+    // Whatever is named, nothing fails at a Tab.
+    assert!(offered(&["compare", "quick.ron.mcap", "--fail-if", "a."], at).is_empty());
 }

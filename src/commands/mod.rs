@@ -18,6 +18,7 @@ mod ceilings;
 mod check;
 pub mod clocks;
 pub mod compare;
+pub mod completions;
 mod counters;
 pub mod data;
 pub mod deploy;
@@ -172,7 +173,7 @@ pub fn run(cli: Cli) -> u8 {
         Command::Data(DataCommand::Variants(args)) => data::variants::make(&args),
         Command::Deploy(args) => deploy::run(&args),
         Command::Clocks(command) => clocks::run(&command),
-        Command::Completions { shell } => words::completions(shell),
+        Command::Completions { shell } => completions::print_script(shell),
         Command::Monitor(args) => monitor::run(&args),
         Command::WithParent(args) => return with_parent::run(&args),
         Command::TenantProcess(args) => tenant_process::run(&args),

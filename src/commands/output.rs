@@ -64,6 +64,12 @@ pub(super) fn print(text: &str) -> anyhow::Result<()> {
     print_while_read(text).map(drop)
 }
 
+/// As [`print`], of words between vertical tabs, at which bash takes them apart: these stay as they are.
+pub(super) fn print_words(text: &str) -> anyhow::Result<()> {
+    let words: Vec<String> = text.split('\u{b}').map(|word| shown(word).into_owned()).collect();
+    write(&words.join("\u{b}")).map(drop)
+}
+
 /// As [`print`], and says whether somebody still reads.
 pub(super) fn print_while_read(text: &str) -> anyhow::Result<bool> {
     write(&shown(text))

@@ -1,14 +1,11 @@
-//! Words that find their way: a file that is not there and the one beside it that was probably meant, the newest run, completions.
+//! Words that find their way: a file that is not there and the one beside it that was probably meant, the newest run.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use clap::CommandFactory;
-use clap_complete::Shell;
-
-use super::outcome::{Outcome, WrongUse};
-use super::output::{print, say};
-use crate::cli::{Cli, ReportArgs};
+use super::outcome::WrongUse;
+use super::output::say;
+use crate::cli::ReportArgs;
 use crate::nearest::nearest;
 
 /// Names of a folder that are compared; beyond them nobody mistyped one.
@@ -83,44 +80,9 @@ pub(super) fn newest(folder: &Path) -> Option<PathBuf> {
     runs.max().map(|(_, path)| path)
 }
 
-/// Prints the script that completes words in a shell.
-pub(super) fn completions(shell: Shell) -> anyhow::Result<Outcome> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "jetlag", &mut script);
-    let script = String::from_utf8(script)?;
-    match shell {
-        Shell::Bash => print(&line_by_line(&script))?,
-        _ => print(&script)?,
-    }
-    Ok(Outcome::Done)
-}
-
-/// A script for bash that takes each line of `compgen` as one word: split at spaces, the name of a file would become several.
-fn line_by_line(script: &str) -> String {
-    let mapped = |line: &str| {
-        let (indent, words) = line.split_once("COMPREPLY=(")?;
-        let command = words.trim().strip_prefix("$(")?.strip_suffix(')')?.trim_end();
-        let command = command.strip_suffix(')')?;
-        Some(format!("{indent}mapfile -t COMPREPLY < <({command})\n"))
-    };
-    script
-        .lines()
-        .map(|line| mapped(line).unwrap_or_else(|| format!("{line}\n")))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_bash_completes_is_taken_line_by_line() {
-        let script = "a\n  COMPREPLY=( $(compgen -W \"${opts}\" -- \"${cur}\") )\n  COMPREPLY=($(compgen -f \"${cur}\"))\n  COMPREPLY=()\n";
-        assert_eq!(
-            line_by_line(script),
-            "a\n  mapfile -t COMPREPLY < <(compgen -W \"${opts}\" -- \"${cur}\")\n  mapfile -t COMPREPLY < <(compgen -f \"${cur}\")\n  COMPREPLY=()\n"
-        );
-    }
 
     #[test]
     fn the_file_beside_it_with_the_nearest_name_is_meant() {

@@ -4,7 +4,8 @@ use jetlag_figure::Unit;
 use jetlag_record::Stage;
 
 use super::{
-    Better, Entry, Host, Key, Kind, Level, OfRail, Part, PerFrame, Plain, Power, Series, Statistic, Whole,
+    Better, Entry, Host, Key, Kind, Level, Line, OF_STAGES, OF_TIME, OfRail, Part, PerFrame, Plain, Power,
+    Series, Statistic, Whole,
 };
 
 impl Key {
@@ -29,6 +30,14 @@ impl Key {
             .chain(energy)
             .collect();
         all.into_iter()
+    }
+
+    /// Every figure of a machine, but those of its rails and sensors, whose names only a run knows.
+    pub fn all_of_machine() -> impl Iterator<Item = Key> {
+        let power = Power::ALL.iter().map(|one| Key::Power(Line::Total, *one));
+        let energy = Whole::ALL.iter().map(|one| Key::Energy(*one));
+        let host = Host::ALL.iter().map(|one| Key::Host(*one));
+        power.chain(energy).chain(host)
     }
 }
 
@@ -85,12 +94,7 @@ pub fn documented() -> String {
             series.doc(),
         );
     }
-    row(
-        "TENANT.stages.STAGE.STATISTIC",
-        Unit::Ms,
-        Better::Less,
-        "a stage, of completed frames that have it",
-    );
+    row("TENANT.stages.STAGE.STATISTIC", Unit::Ms, Better::Less, OF_STAGES);
     let mut table = |before: &str, all: &mut dyn Iterator<Item = Entry>| {
         for entry in all {
             row(
@@ -119,12 +123,7 @@ pub fn documented() -> String {
         } = kind.entry();
         row(&format!("{name}.SENSOR.LEVEL"), unit, better, doc);
     }
-    row(
-        "TENANT.time_share.PART",
-        Unit::Ratio,
-        Better::Neither,
-        "share of the mean response time: `queueing`, a stage, `other`",
-    );
+    row("TENANT.time_share.PART", Unit::Ratio, Better::Neither, OF_TIME);
     let levels: Vec<String> = Level::ALL
         .iter()
         .map(|one| format!("`{}`, {}", one.name(), one.doc()))

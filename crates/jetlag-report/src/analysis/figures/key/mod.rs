@@ -49,6 +49,11 @@ pub enum Key {
     Host(Host),
 }
 
+/// What a statistic of a stage is of.
+const OF_STAGES: &str = "a stage, of completed frames that have it";
+/// What a share of time is.
+const OF_TIME: &str = "share of the mean response time: `queueing`, a stage, `other`";
+
 /// A power line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Line {
@@ -144,6 +149,22 @@ impl Key {
             Key::Energy(whole) => whole.entry().unit,
             Key::Sensor(kind, ..) => kind.entry().unit,
             Key::Host(host) => host.entry().unit,
+        }
+    }
+
+    /// What it is, in words; of a statistic's series.
+    pub fn doc(&self) -> &'static str {
+        match self {
+            Key::Time(_, series, _) => series.doc(),
+            Key::Stage(..) => OF_STAGES,
+            Key::TimeShare(..) => OF_TIME,
+            Key::Plain(_, plain) => plain.entry().doc,
+            Key::Frames(_, figure) => figure.entry().doc,
+            Key::Power(_, power) => power.entry().doc,
+            Key::Rail(_, figure) => figure.entry().doc,
+            Key::Energy(whole) => whole.entry().doc,
+            Key::Sensor(kind, ..) => kind.entry().doc,
+            Key::Host(host) => host.entry().doc,
         }
     }
 
