@@ -278,6 +278,12 @@ fn a_shell_completes_verbs_files_and_the_figures_of_the_runs_that_are_named() {
         offered(&["sweep", "out", "--pareto", "response.p99,max:throughput_"], at),
         ["response.p99,max:throughput_items"]
     );
+    // Left in the environment, the variable changes nothing else.
+    let report = jetlag(&["report", "a.mcap"], at)
+        .env("JETLAG_COMPLETE", "bash")
+        .output()
+        .unwrap();
+    assert!(report.status.success() && stdout(&report).contains("RESPONSE TIME"));
     // Whatever is named, nothing fails at a Tab.
     assert!(offered(&["compare", "quick.ron.mcap", "--fail-if", "a."], at).is_empty());
 }

@@ -1,7 +1,7 @@
 //! What a shell is told of the words that may come: verbs, options and files, as the command line is defined, and names of figures.
 //!
-//! The script of `jetlag completions SHELL` starts jetlag at each Tab, with [`ASKED`] set and the words after `--`. Figures are those
-//! of the tenants of the run files and scenarios that are among these words.
+//! The script of `jetlag completions SHELL` starts jetlag at each Tab, with `JETLAG_COMPLETE` set and the words after `--`. Figures are those
+//! of the tenants of the run files and scenarios that are among these words. Without `--` the variable means nothing.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -48,13 +48,14 @@ pub fn script(shell: Shell) -> anyhow::Result<String> {
     Ok(String::from_utf8(script)?)
 }
 
-/// Answers a shell that asks for the next word; `None` where none does.
+/// Answers a shell that asks for the next word; `None` where none does: its script has `--` before all words.
 pub fn answer() -> Option<u8> {
     let shell = std::env::var(ASKED).ok()?;
-    let words: Vec<OsString> = std::env::args_os()
-        .skip_while(|word| word != "--")
-        .skip(1)
-        .collect();
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next()? != "--" {
+        return None;
+    }
+    let words: Vec<OsString> = arguments.collect();
     // There is nobody to read an error: no answer is one.
     let answered = of_words(&shell, words).and_then(|answer| print_words(&answer));
     Some(u8::from(answered.is_err()))
