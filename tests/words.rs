@@ -278,6 +278,8 @@ fn a_shell_completes_verbs_files_and_the_figures_of_the_runs_that_are_named() {
         offered(&["sweep", "out", "--pareto", "response.p99,max:throughput_"], at),
         ["response.p99,max:throughput_items"]
     );
+    fs::copy(at.join("a.mcap"), at.join("two words.mcap")).unwrap();
+    assert_eq!(offered(&["report", "two"], at), ["two\\ words.mcap"]);
     // Left in the environment, the variable changes nothing else.
     let report = jetlag(&["report", "a.mcap"], at)
         .env("JETLAG_COMPLETE", "bash")

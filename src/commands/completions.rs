@@ -71,7 +71,23 @@ fn of_words(shell: &str, words: Vec<OsString>) -> anyhow::Result<String> {
         std::env::current_dir().ok().as_deref(),
         &mut answer,
     )?;
-    Ok(String::from_utf8_lossy(&answer).into_owned())
+    let answer = String::from_utf8_lossy(&answer);
+    Ok(match shell {
+        "bash" => escaped(&answer),
+        _ => answer.into_owned(),
+    })
+}
+
+/// As bash takes words that it puts on its line as they are: the blank in a file's name would end it.
+fn escaped(words: &str) -> String {
+    let mut safe = String::with_capacity(words.len());
+    for c in words.chars() {
+        if " \t\"'\\$&;()<>|*?[]{}#`!".contains(c) {
+            safe.push('\\');
+        }
+        safe.push(c);
+    }
+    safe
 }
 
 fn of_name<'a>(shells: &'a Shells<'_>, name: &str) -> anyhow::Result<&'a dyn EnvCompleter> {
@@ -98,12 +114,11 @@ fn with_figures(words: &[OsString]) -> Command {
             }))
         })
     };
-    let mut command =
-        Cli::command().mut_subcommand("compare", |verb| completes(verb, "fail_if", of_tenants.clone()));
-    command = command.mut_subcommand("sweep", |verb| {
-        completes(completes(verb, "promises", of_tenants), "pareto", of_points)
-    });
-    command
+    Cli::command()
+        .mut_subcommand("compare", |verb| completes(verb, "fail_if", of_tenants.clone()))
+        .mut_subcommand("sweep", |verb| {
+            completes(completes(verb, "promises", of_tenants), "pareto", of_points)
+        })
 }
 
 /// The tenants of the files that are named, each once.

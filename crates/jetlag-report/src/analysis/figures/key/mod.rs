@@ -137,50 +137,47 @@ impl Key {
         }
     }
 
-    /// What its values are measured in.
-    pub fn unit(&self) -> Unit {
+    /// Its line of a table; a statistic's says what its series is.
+    fn entry(&self) -> Entry {
         match self {
-            Key::Time(_, _, statistic) | Key::Stage(_, _, statistic) => statistic.entry().unit,
-            Key::TimeShare(..) => Unit::Ratio,
-            Key::Plain(_, plain) => plain.entry().unit,
-            Key::Frames(_, figure) => figure.entry().unit,
-            Key::Power(_, power) => power.entry().unit,
-            Key::Rail(_, figure) => figure.entry().unit,
-            Key::Energy(whole) => whole.entry().unit,
-            Key::Sensor(kind, ..) => kind.entry().unit,
-            Key::Host(host) => host.entry().unit,
+            Key::Time(_, series, statistic) => Entry {
+                doc: series.doc(),
+                ..statistic.entry()
+            },
+            Key::Stage(_, _, statistic) => Entry {
+                doc: OF_STAGES,
+                ..statistic.entry()
+            },
+            Key::TimeShare(_, part) => Entry {
+                name: part.name(),
+                unit: Unit::Ratio,
+                better: Better::Neither,
+                doc: OF_TIME,
+                shown: None,
+            },
+            Key::Plain(_, plain) => plain.entry(),
+            Key::Frames(_, figure) => figure.entry(),
+            Key::Power(_, power) => power.entry(),
+            Key::Rail(_, figure) => figure.entry(),
+            Key::Energy(whole) => whole.entry(),
+            Key::Sensor(kind, ..) => kind.entry(),
+            Key::Host(host) => host.entry(),
         }
     }
 
-    /// What it is, in words; of a statistic's series.
-    pub fn doc(&self) -> &'static str {
-        match self {
-            Key::Time(_, series, _) => series.doc(),
-            Key::Stage(..) => OF_STAGES,
-            Key::TimeShare(..) => OF_TIME,
-            Key::Plain(_, plain) => plain.entry().doc,
-            Key::Frames(_, figure) => figure.entry().doc,
-            Key::Power(_, power) => power.entry().doc,
-            Key::Rail(_, figure) => figure.entry().doc,
-            Key::Energy(whole) => whole.entry().doc,
-            Key::Sensor(kind, ..) => kind.entry().doc,
-            Key::Host(host) => host.entry().doc,
-        }
+    /// What its values are measured in.
+    pub fn unit(&self) -> Unit {
+        self.entry().unit
     }
 
     /// Which way it is better.
     pub fn better(&self) -> Better {
-        match self {
-            Key::Time(_, _, statistic) | Key::Stage(_, _, statistic) => statistic.entry().better,
-            Key::TimeShare(..) => Better::Neither,
-            Key::Plain(_, plain) => plain.entry().better,
-            Key::Frames(_, figure) => figure.entry().better,
-            Key::Power(_, power) => power.entry().better,
-            Key::Rail(_, figure) => figure.entry().better,
-            Key::Energy(whole) => whole.entry().better,
-            Key::Sensor(kind, ..) => kind.entry().better,
-            Key::Host(host) => host.entry().better,
-        }
+        self.entry().better
+    }
+
+    /// What it is, in words; of a statistic's series.
+    pub fn doc(&self) -> &'static str {
+        self.entry().doc
     }
 
     /// The statistic that it is, of a series of durations.
