@@ -66,18 +66,13 @@ fn the_page_has_kernels_by_layer_what_ran_meanwhile_and_frames() {
         .map(|title| page.find(&format!("<h2>{title}</h2>")).expect("a section"))
         .collect();
     assert!(places.is_sorted());
-    for said in [
+    for named in [
         "cutlass_80_tensorop",
-        "what tracing changed, beside camera + lidar",
         "<h3>trace-incomplete</h3>",
         "backbone",
         "head, &#34;two&#34;",
-        "Of no tenant: 1 × kernel",
-        "names no cause",
-        "on the critical path",
-        "a slow frame, 98 % of",
     ] {
-        assert!(page.contains(said), "{said}");
+        assert!(page.contains(named), "{named}");
     }
     assert!(page.len() < 1 << 20, "{} bytes", page.len());
 }

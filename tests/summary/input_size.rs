@@ -3,7 +3,7 @@
 use jetlag::analysis::Summary;
 use jetlag::record::{Event, Manifest, Phase, Stage};
 use jetlag::report::html::{self, Reported};
-use jetlag::report::{Style, json, text};
+use jetlag::report::json;
 use jetlag::scenario::{Sensor, SourceSpec};
 use jetlag::units::Nanos;
 
@@ -48,19 +48,6 @@ fn what_a_thousand_points_cost_is_told_with_its_stage() {
     // The detector's own time varies by more than what its points cost.
     assert!(0.0 < low && low <= 1.0 && 1.0 <= high, "{service:?}");
     assert_eq!(effect.most_in, Some("postprocess"));
-    let mut out = Vec::new();
-    text::write(&summary, &mut out, &Style::default()).expect("writing to memory");
-    let text = String::from_utf8(out).expect("text");
-    let (_, section) = text.split_once("INPUT SIZE").expect("a section");
-    let line = section.lines().nth(1).expect("a line");
-    assert!(
-        line.starts_with("  lidar: service +") && line.contains("ms per 1000 points"),
-        "{line}"
-    );
-    assert!(
-        !section.lines().nth(2).unwrap_or_default().contains("camera"),
-        "{section}"
-    );
 }
 
 #[test]
@@ -113,5 +100,4 @@ fn the_page_has_dots_a_line_and_a_table() {
         section.matches("<polyline").count() >= 3,
         "a line and those of its interval"
     );
-    assert!(section.contains("postprocess") && section.contains("95\u{a0}% interval"));
 }

@@ -128,11 +128,6 @@ fn a_stall_is_one_incident_with_all_that_waited_and_nobody_is_blamed() {
     assert_eq!(stall.grew.name, "compute");
     assert!((480.0..540.0).contains(&stall.grew.ms) && (8.0..10.0).contains(&stall.grew.usual_ms));
     assert!(
-        stall.explanation.contains("nothing else"),
-        "{}",
-        stall.explanation
-    );
-    assert!(
         slowest[1..]
             .iter()
             .all(|slow| !slow.beyond_spread && slow.cause.is_none()),
@@ -161,11 +156,6 @@ fn a_throttle_in_the_telemetry_is_named() {
     let named = far.iter().filter(|slow| slow.cause == Some("throttled"));
     assert!(named.count() + 1 >= far.len(), "{far:?}");
     assert_eq!((far[0].throttled, far[0].temperature_c), (Some(true), Some(91.0)));
-    assert!(
-        far[0].explanation.contains("the GPU was throttled"),
-        "{}",
-        far[0].explanation
-    );
 }
 
 #[test]
@@ -232,11 +222,6 @@ fn a_co_runners_burst_is_named() {
         .filter(|slow| slow.cause == Some("co-runner"))
         .collect();
     assert!(named.len() * 10 >= far.len() * 8, "{far:?}");
-    assert!(
-        named[0].explanation.contains("lidar was in service"),
-        "{}",
-        named[0].explanation
-    );
     assert_eq!(named[0].co_runners[0].tenant, "lidar");
     assert!(named[0].co_runners[0].active > 0.9 && named[0].co_runners[0].usually < 0.4);
 }
@@ -308,11 +293,6 @@ fn frames_that_waited_are_told_with_the_frame_that_held_them_up() {
     let slowest = run.camera();
     assert_eq!((slowest[0].sequence, slowest[0].behind), (901, Some(900)));
     assert_eq!(slowest[0].cause, Some("waited"), "{:?}", slowest[0]);
-    assert!(
-        slowest[0].explanation.contains("behind frame 900"),
-        "{}",
-        slowest[0].explanation
-    );
 }
 
 #[test]
@@ -351,7 +331,7 @@ fn few_frames_are_shown_and_not_judged_and_drops_are_not_among_them() {
     let responses: Vec<Nanos> = (0..20).map(|i| ms(if i == 7 { 90.0 } else { 9.0 })).collect();
     let slowest = made_up::with_responses(&responses).tenants.remove(0).slowest;
     assert_eq!(slowest[0].sequence, 7);
-    assert!(!slowest[0].beyond_spread && slowest[0].explanation.contains("Too few"));
+    assert!(!slowest[0].beyond_spread);
     let mut run = Run::new(9, 0.05);
     run.frames(|_| 1.0);
     for event in &mut run.events {

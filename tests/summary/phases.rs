@@ -100,16 +100,11 @@ fn a_round_in_which_one_completed_nothing_does_not_count() {
     );
     let slowdown = of(3);
     assert_eq!((slowdown.rounds, slowdown.p50.value), (3, None));
-    let withheld = slowdown.withheld.unwrap();
-    assert_eq!(withheld.code, "too-few-rounds");
-    assert!(
-        withheld.message.contains("3 rounds") && withheld.message.contains("`turn`"),
-        "{withheld:?}"
-    );
+    assert_eq!(slowdown.withheld.unwrap().code, "too-few-rounds");
 }
 
 #[test]
-fn alone_and_together_in_one_piece_each_are_not_compared_and_it_says_what_to_do() {
+fn alone_and_together_in_one_piece_each_are_not_compared() {
     let manifest = manifest(&["a", "b"], streams());
     let mut run = Run::of(&manifest, 1);
     run.phase(Phase::Alone, "Streams", None, 1.0, 8, &[busy(0, 10)]);
@@ -125,11 +120,6 @@ fn alone_and_together_in_one_piece_each_are_not_compared_and_it_says_what_to_do(
     let slowdown = summary.tenants[0].slowdown.as_ref().unwrap();
     assert_eq!((slowdown.p50, slowdown.rounds), (Estimate::default(), 0));
     assert!((slowdown.of_frames.unwrap() - 2.0).abs() < 0.1);
-    let text = rendered(&summary, 100);
-    assert!(
-        text.contains("one after the other") && text.contains("takes them in turns"),
-        "{text}"
-    );
 }
 
 #[test]
@@ -205,8 +195,6 @@ fn a_step_or_a_baseline_that_drops_is_shown_and_limits_the_run() {
     let phase = &summary.phases[1];
     assert_eq!(phase.tenants[0].frames, duty.steps[1].frames);
     assert!(phase.tenants[0].frames.missed > dropped);
-    let text = rendered(&summary, 100);
-    assert!(text.contains("PHASES") && text.contains("dropped"), "{text}");
 }
 
 #[test]

@@ -219,7 +219,7 @@ fn shown_figure(value: f64, figure: &FigureComparison) -> String {
 fn notes(candidate: &Candidate) -> Option<Section> {
     let title = format!("Other differences between A and {}", candidate.side.label);
     Section::new("differences", title, "and limits of this comparison")
-        .texts(candidate.notes.iter().cloned())
+        .texts(candidate.notes.iter().map(ToString::to_string))
         .unless_empty()
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jetlag_figure::section::markdown;
 use jetlag_predict::{
     Dataset, Device, EvalOptions, FeatureSet, FitOptions, Kin, Layer, LayerTable, Mode, ModeClocks, Model,
-    PredictError, Protocol, Question, Stage, Target, Unknown, dataset, eval, fit, sections,
+    PredictError, Protocol, Question, Reason, Stage, Target, Unknown, dataset, eval, fit, sections,
 };
 
 const GPU: [f64; 11] = [
@@ -335,7 +335,6 @@ fn a_mode_that_was_not_measured_is_answered_from_its_clocks() {
                 "{target}: {value} {said:?}"
             );
         }
-        assert!(markdown::section(&sections::answer(&answer)).contains("This power mode was not measured"));
     }
     assert!(
         ask(table, &data.devices[26])
@@ -364,18 +363,21 @@ fn a_mode_that_was_not_measured_is_answered_from_its_clocks() {
         ..all_modes()[0]
     };
     let beyond = device(ModeClocks { cores: 16, ..clocks });
-    let answer = markdown::section(&sections::answer(&ask(table, &beyond).unwrap()));
+    let answer = ask(table, &beyond).unwrap();
+    let reasons = answer.predictions.iter().flat_map(|said| &said.unlike);
+    let ranges: Vec<[f64; 3]> = reasons
+        .filter_map(|reason| match reason {
+            Reason::Beyond {
+                found, least, most, ..
+            } => Some([*found, *least, *most]),
+            _ => None,
+        })
+        .collect();
     assert!(
-        answer.contains("the GPU's clock is 2600.000 MHz, and was 306.000 to 1300.500 MHz"),
-        "{answer}"
+        ranges.contains(&[2600.0, 306.0, 1300.5]) && ranges.contains(&[16.0, 4.0, 12.0]),
+        "{ranges:?}"
     );
-    assert!(
-        answer.contains("the number of processors is 16, and was 4 to 12 in the data"),
-        "{answer}"
-    );
-    let unknown = Device::unknown("made");
-    let wrong = ask(table, &unknown).unwrap_err().to_string();
-    assert!(wrong.contains("whose clocks are known"), "{wrong}");
+    assert!(ask(table, &Device::unknown("made")).is_err());
 }
 
 /// Rows in every 13th mode, those of power at several batches on one board alone.
@@ -421,11 +423,6 @@ fn a_target_of_one_mode_is_withheld_in_others() {
     assert_eq!((other.predictions.len(), other.withheld.len()), (2, 1));
     assert_eq!(other.withheld[0].target, Target::Power);
     assert!(matches!(other.withheld[0].why, Unknown::OneMode { .. }));
-    let said = markdown::section(&sections::answer(&other));
-    assert!(
-        said.contains("withheld: its rows are all of one power mode (gpu=306,"),
-        "{said}"
-    );
     // The last board's mode is not known.
     let not_told = power_of_one(one.devices.len() - 1);
     let answer = ask(&not_told, Some(FeatureSet::Jetlag), 0).unwrap();

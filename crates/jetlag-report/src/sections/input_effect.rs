@@ -280,14 +280,6 @@ mod tests {
             in_words(&with(untold(WhyWithheld::FewInputs, Some(40)))).unwrap(),
             "withheld: it needs about 40 distinct inputs, and there are 600."
         );
-        for why in [
-            WhyWithheld::SlowSizes,
-            WhyWithheld::FewStretches,
-            WhyWithheld::WideInterval,
-        ] {
-            let said = in_words(&with(untold(why, None))).unwrap();
-            assert!(said.starts_with("withheld: ") && said.ends_with('.'), "{said}");
-        }
         let alike = InputEffect {
             withheld: Some(Withheld {
                 why: WhyWithheld::SizesAlike,

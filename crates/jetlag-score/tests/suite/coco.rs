@@ -143,7 +143,7 @@ fn labels_as_detections_score_one_and_nothing_labelled_scores_nothing() {
     assert_eq!(scores.classes[1].ap, None);
     let figures = coco.figures(Counts::ONCE);
     let figure = figures.iter().find(|figure| figure.name == "class1.ap").unwrap();
-    assert!(figure.value.is_none() && figure.why.unwrap().contains("labelled"));
+    assert!(figure.value.is_none() && figure.why.is_some());
     let empty = Coco::new(&names(2), &[]).unwrap().scores(Counts::ONCE);
     assert!(empty.named().iter().all(|(_, value)| value.is_none()));
 }

@@ -39,11 +39,7 @@ impl Knee {
             return format!(
                 "it breaks at {what} = {}, and holds again at {}: the promise does not end at one value, so there is no highest one",
                 self.breaks_at.unwrap_or(low),
-                self.again
-                    .iter()
-                    .map(f64::to_string)
-                    .collect::<Vec<_>>()
-                    .join(", ")
+                listed(&self.again)
             );
         }
         match (self.holds_at, self.breaks_at) {
@@ -62,11 +58,7 @@ impl Knee {
             (None, Some(breaks)) => format!("{what} below {breaks} (breaks), perhaps below {low}{close}"),
             (None, None) if !self.unknown.is_empty() => format!(
                 "not known: at {what} = {} the runs have no figure to judge by",
-                self.unknown
-                    .iter()
-                    .map(f64::to_string)
-                    .collect::<Vec<_>>()
-                    .join(", ")
+                listed(&self.unknown)
             ),
             (None, None) => {
                 format!("not known: between {low} and {high} the intervals decide nothing{close}")

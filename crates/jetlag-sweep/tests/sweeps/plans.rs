@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use jetlag_sweep::{Axis, Choice, Eta, Order, Plan, Rest, Seen, Setting, cut, schedule};
+use jetlag_sweep::{Axis, Choice, Eta, Order, Plan, PlanError, Rest, Seen, Setting, cut, schedule};
 use proptest::prelude::*;
 
 fn grid(axes: Vec<Axis>) -> Plan {
@@ -32,9 +32,15 @@ fn a_grid_of_a_thousand_million_points_is_only_counted() {
     };
     let mut plan = grid(vec![axis("a"), axis("b"), axis("c")]);
     assert_eq!(plan.size(), 1_000_000_000);
-    let error = plan.points().unwrap_err().to_string();
+    let error = plan.points().unwrap_err();
     assert!(
-        error.contains("1000000000 points") && error.contains("sample"),
+        matches!(
+            error,
+            PlanError::TooManyPoints {
+                points: 1_000_000_000,
+                ..
+            }
+        ),
         "{error}"
     );
     plan.choice = Choice::Sample { count: 50, seed: 7 };
@@ -50,7 +56,10 @@ fn a_grid_of_a_thousand_million_points_is_only_counted() {
     assert_eq!(points, plan.points().unwrap());
     // A grid beyond what a number holds is counted too.
     let many: Vec<Axis> = (0..60).map(|n| axis(&n.to_string())).collect();
-    assert!(grid(many).points().unwrap_err().to_string().contains("points"));
+    assert!(matches!(
+        grid(many).points(),
+        Err(PlanError::TooManyPoints { .. })
+    ));
 }
 
 #[test]
@@ -161,7 +170,10 @@ fn a_point_that_sets_a_path_twice_and_a_sample_that_is_too_large_are_refused() {
         }
     };
     let twice = of(&[("a", "1"), ("b", "1"), ("a", "2")]).points().unwrap_err();
-    assert!(twice.to_string().contains("sets a twice"), "{twice}");
+    assert!(
+        matches!(&twice, PlanError::SamePath { path, .. } if path == "a"),
+        "{twice}"
+    );
     assert_eq!(of(&[("a", "1"), ("b", "1")]).points().unwrap().len(), 1);
     let large = Plan {
         choice: Choice::Sample {
@@ -170,6 +182,5 @@ fn a_point_that_sets_a_path_twice_and_a_sample_that_is_too_large_are_refused() {
         },
         ..grid(vec![Axis::of("a", ["1", "2"])])
     };
-    let large = large.points().unwrap_err().to_string();
-    assert!(large.contains("`sample` asks for 4294967295 points"), "{large}");
+    assert!(matches!(large.points(), Err(PlanError::LargeSample { .. })));
 }

@@ -33,37 +33,3 @@ pub(super) fn advice(absent: &Absent) -> Cow<'static, str> {
         }
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::analysis::figures::key::Kind;
-
-    use super::*;
-
-    #[test]
-    fn each_says_what_is_missing_and_what_would_give_it() {
-        let names = |count: usize| (0..count).map(|n| format!("r{n}")).collect::<Vec<_>>();
-        let values = Absent::Values {
-            of: "VDD_IN".to_owned(),
-            values: 7,
-            every_ms: Some(1_100.0),
-        };
-        assert_eq!(
-            values.message(),
-            "a p95 needs 20 values of the sensor, and VDD_IN gave 7"
-        );
-        assert_eq!(advice(&values), "Set `duration` to at least 22 s.");
-        let rail = Absent::Rail {
-            name: "VDD".to_owned(),
-            rails: names(14),
-        };
-        assert!(rail.message().ends_with("r11 and 2 more"), "{}", rail.message());
-        assert!(advice(&Absent::Power).contains("jetlag doctor"));
-        let none = Absent::Sensor {
-            kind: Kind::Clock,
-            name: "gpu".to_owned(),
-            known: Vec::new(),
-        };
-        assert_eq!(none.message(), "no clock was measured, so not that of `gpu`");
-    }
-}

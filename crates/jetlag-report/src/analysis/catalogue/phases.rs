@@ -154,22 +154,3 @@ fn named<T>(phases: &[InPhase<T>], in_words: impl Fn(&T) -> String) -> String {
     };
     format!("{}{more}", first.join(", "))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn four_phases_are_named_and_of_more_their_number() {
-        let late = InPhase {
-            phase: "camera at 125 Hz".to_owned(),
-            what: Late { late: 7, releases: 9 },
-        };
-        for (phases, rest) in [(4, ";"), (5, " and 1 more;"), (7, " and 3 more;")] {
-            let phases = vec![late.clone(); phases];
-            let said = PhasesLimit::LateReleases { phases }.message("camera");
-            assert_eq!(said.matches("camera at 125 Hz (7 of 9)").count(), NAMED, "{said}");
-            assert!(said.contains(&format!("){rest}")), "{said}");
-        }
-    }
-}

@@ -216,42 +216,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_few_values_are_never_said_to_be_as_many_as_it_takes_and_readings_are_no_renewals() {
-        let limit = |pace, every_ms: f64| PowerLimit::ShortForSensor {
+    fn too_few_renewals_are_never_said_to_be_as_many_as_it_takes() {
+        let limit = PowerLimit::ShortForSensor {
             rail: "VDD_IN".to_owned(),
-            pace,
-            every_ms,
+            pace: Pace::Renewed,
+            every_ms: 242.0,
             renewals: 9.96,
             needed: 10.0,
             length: Nanos(2_410_000_000),
         };
-        let said = limit(Pace::Renewed, 242.0).message();
-        assert!(said.contains("9 times") && said.contains("needs 10 "), "{said}");
-        let read = limit(
-            Pace::Read {
-                renewed_ms: Some(100.0),
-            },
-            242.0,
-        );
-        let said = read.message();
-        assert!(
-            said.contains("was read every 242 ms, and its sensor renews its value every 100 ms: 9 values"),
-            "{said}"
-        );
-        assert!(
-            read.advice().contains("at least 3 s, or sample more often"),
-            "{}",
-            read.advice()
-        );
-        assert!(
-            !limit(Pace::Read { renewed_ms: None }, 242.0)
-                .message()
-                .contains("renews")
-        );
-        assert!(
-            limit(Pace::Settles, 430.0)
-                .message()
-                .contains("filter that takes 430 ms")
-        );
+        assert_eq!(limit.message().matches("10").count(), 1, "{}", limit.message());
     }
 }

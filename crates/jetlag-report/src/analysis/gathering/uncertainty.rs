@@ -6,8 +6,10 @@
 //! case there is no interval. Definitions, and the measured coverage of the intervals, are in docs/measurement.md.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use jetlag_stats::normal::WITHIN_95;
+use serde::{Serialize, Serializer};
 
 use crate::analysis::gathering::energy::{integrate, is_linked, usual};
 use crate::analysis::gathering::track::Point;
@@ -29,9 +31,9 @@ const RULE_OF_THREE: f64 = 3.0;
 /// Readings that a window must hold if they are a sample in time: fewer say too little about short bursts.
 const SAMPLE: usize = 300;
 
-/// Why there is no interval.
+/// Why an energy has no interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::analysis) enum Withheld {
+pub enum NoInterval {
     /// There were no readings for too long.
     Gaps,
     /// Evenly spaced readings cover only part of the time.
@@ -44,16 +46,21 @@ pub(in crate::analysis) enum Withheld {
     Short,
 }
 
-impl Withheld {
-    /// The text that follows "no interval: ".
-    pub(in crate::analysis) fn in_words(self) -> &'static str {
-        match self {
-            Withheld::Gaps => "power was not read for more than 1 % of the time",
-            Withheld::Blind => "evenly spaced readings cover only part of the time",
-            Withheld::Window => "the averaging time of a reading is unknown",
-            Withheld::Step => "the readings never change, and the sensor's resolution is unknown",
-            Withheld::Short => "the measured time is too short",
-        }
+impl fmt::Display for NoInterval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NoInterval::Gaps => "power was not read for more than 1 % of the time",
+            NoInterval::Blind => "evenly spaced readings cover only part of the time",
+            NoInterval::Window => "the averaging time of a reading is unknown",
+            NoInterval::Step => "the readings never change, and the sensor's resolution is unknown",
+            NoInterval::Short => "the measured time is too short",
+        })
+    }
+}
+
+impl Serialize for NoInterval {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -129,22 +136,22 @@ impl Line<'_> {
     }
 
     /// Whether no part of a load can stay hidden from the readings of a window.
-    fn sees(&self, window: (Stamp, Stamp)) -> Result<(), Withheld> {
+    fn sees(&self, window: (Stamp, Stamp)) -> Result<(), NoInterval> {
         let over = match self.sight {
             Sight::Mean(over) | Sight::Filter(over) => over,
             Sight::Moment => Nanos::ZERO,
-            Sight::Unknown => return Err(Withheld::Window),
+            Sight::Unknown => return Err(NoInterval::Window),
         };
         // The sensor's own rhythm cannot be changed by sampling.
         let by_itself = self.sight == Sight::Moment || over.0 as f64 >= self.refresh.0 as f64 * ALL;
         match by_itself && (self.covers(over, window) || self.at_random(window)) {
             true => Ok(()),
-            false => Err(Withheld::Blind),
+            false => Err(NoInterval::Blind),
         }
     }
 
     /// The sensor's resolution: as stated, else as observed.
-    fn resolution(&self) -> Result<f64, Withheld> {
+    fn resolution(&self) -> Result<f64, NoInterval> {
         let seen = || {
             let steps = self
                 .points
@@ -155,7 +162,7 @@ impl Line<'_> {
         self.step
             .filter(|step| *step > 0.0)
             .or_else(seen)
-            .ok_or(Withheld::Step)
+            .ok_or(NoInterval::Step)
     }
 
     /// Power at a moment, interpolated between two readings; none in a gap.
@@ -220,7 +227,7 @@ fn added<'a>(lines: &'a [Line<'a>]) -> Option<Cow<'a, [Point]>> {
 /// - where readings are a sample in time, what none of them may have met: the highest reading of all, for 3 ÷ n of the time.
 ///
 /// How much the load scatters is no error of its integral: what is read is known, however much it changes.
-pub(in crate::analysis) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -> Result<f64, Withheld> {
+pub(in crate::analysis) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -> Result<f64, NoInterval> {
     let (from, to) = window;
     let length = (to - from).0;
     let (mut step, mut highest, mut unmet, mut missed) = (0.0f64, 0.0f64, 0.0f64, 0.0f64);
@@ -237,7 +244,7 @@ pub(in crate::analysis) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -
             let inside = line.points.iter().filter(|point| (from..=to).contains(&point.at));
             let count = inside.count() * line.each as usize;
             if count < SAMPLE {
-                return Err(Withheld::Short);
+                return Err(NoInterval::Short);
             }
             unmet = unmet.max(RULE_OF_THREE / count as f64);
         }
@@ -256,14 +263,14 @@ pub(in crate::analysis) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -
     }
     let enough = slowest.0.checked_mul(RENEWALS).filter(|least| *least > 0);
     if enough.is_none_or(|least| length < least) {
-        return Err(Withheld::Short);
+        return Err(NoInterval::Short);
     }
     let period = lines.iter().map(|line| line.period).max().unwrap_or(Nanos::ZERO);
-    let points = added(lines).ok_or(Withheld::Short)?;
-    let whole = integrate(&points, period, window).ok_or(Withheld::Gaps)?;
+    let points = added(lines).ok_or(NoInterval::Short)?;
+    let whole = integrate(&points, period, window).ok_or(NoInterval::Gaps)?;
     let unseen = 1.0 - whole.covered.0 as f64 / length.max(1) as f64;
     if unseen > UNSEEN {
-        return Err(Withheld::Gaps);
+        return Err(NoInterval::Gaps);
     }
     let mean = whole.mean_mw;
     let ends = range(&points, [from, to].map(|end| (end - around, end + around)));
@@ -272,7 +279,7 @@ pub(in crate::analysis) fn half_mw(lines: &[Line<'_>], window: (Stamp, Stamp)) -
         + unseen.max(0.0) * (2.0 * highest - mean).max(mean)
         + unmet * (highest - mean).max(0.0);
     // Absurd readings.
-    half.is_finite().then_some(half).ok_or(Withheld::Step)
+    half.is_finite().then_some(half).ok_or(NoInterval::Step)
 }
 
 /// Half of the 95 % interval of what a line's integral misses between its readings, mW × ns. From one reading to the next power

@@ -28,6 +28,7 @@ use serde::Serialize;
 pub use crate::analysis::explained::Explained;
 pub use crate::analysis::finding::{Facts, Finding};
 pub use crate::analysis::gathering::lack::Lack;
+pub use crate::analysis::gathering::uncertainty::NoInterval;
 pub use duty::DutyCycle;
 pub use input_effect::InputEffect;
 pub use interference::Interference;

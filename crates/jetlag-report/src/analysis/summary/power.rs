@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::analysis::gathering::uncertainty::NoInterval;
 use crate::record::{Part, RailRole};
 
 /// Energy per completed frame of one tenant, in millijoules.
@@ -47,7 +48,7 @@ pub struct EnergySummary {
     /// 95 % interval of `above_idle_mj`, which includes the error of the idle baseline.
     pub above_idle_ci95_mj: Option<[f64; 2]>,
     /// Why there is no interval, if there is none.
-    pub ci95_withheld: Option<&'static str>,
+    pub ci95_withheld: Option<NoInterval>,
     /// Mean power over the measured time, mW.
     pub mean_mw: f64,
     /// Mean power over the idle baseline, mW; `None` if it was not measured.
@@ -116,7 +117,7 @@ pub struct RailSummary {
     /// 95 % interval of `energy_mj`, for scatter and resolution of the sensor; gain and offset are not included.
     pub ci95_mj: Option<[f64; 2]>,
     /// Why there is no interval, if there is none.
-    pub ci95_withheld: Option<&'static str>,
+    pub ci95_withheld: Option<NoInterval>,
     /// Where `energy_mj` comes from: `counter` or `power`.
     pub energy_from: &'static str,
     /// Power integrated over the window.

@@ -41,7 +41,7 @@ fn a_sensor_whose_step_is_unknown_has_the_least_difference_that_was_seen_or_no_i
         };
         half_mw(&[line], (Stamp(0), Stamp(40_000 * MS)))
     };
-    assert_eq!(of(&|_| 10_000.0, None), Err(Withheld::Step));
+    assert_eq!(of(&|_| 10_000.0, None), Err(NoInterval::Step));
     assert_eq!(of(&|_| 10_000.0, Some(40.0)), Ok(20.0));
     // Before the window's last tenth of a second it once said 8 mW more: half of that, at least.
     let once = of(&|i| if i == 200 { 10_008.0 } else { 10_000.0 }, None).unwrap();
@@ -257,8 +257,8 @@ fn half_an_interval_adds_up_what_is_not_known() {
         rails * 20.0 + unseen * (2.0 * highest - mean) + unmet * (highest - mean)
     };
     // A gap of 6 % is too much for an interval, so the load is that of a longer time: see below.
-    assert_eq!(of(100, 1).0, Err(Withheld::Gaps));
-    assert_eq!(of(74, 1).0, Err(Withheld::Short), "296 readings");
+    assert_eq!(of(100, 1).0, Err(NoInterval::Gaps));
+    assert_eq!(of(74, 1).0, Err(NoInterval::Short), "296 readings");
     let long: Vec<i64> = (0..800)
         .map(|i| {
             if i == 400 {
@@ -379,5 +379,5 @@ fn ten_renewals_of_the_slowest_sensor_are_enough() {
         let line = of_points(&values, Sight::Mean(Nanos(100 * MS)));
         half_mw(&[line], ms(1_000, 1_000 + length)).err()
     };
-    assert_eq!((of(999), of(1_000)), (Some(Withheld::Short), None));
+    assert_eq!((of(999), of(1_000)), (Some(NoInterval::Short), None));
 }

@@ -5,7 +5,7 @@ use crate::analysis::figures::key::{Plain, Series};
 use jetlag_figure::Unit;
 use jetlag_stats::quantile::Quantile;
 
-use super::{FIGURES, FigureComparison, RunSample, Side, TenantComparison, Verdict};
+use super::{FIGURES, FigureComparison, RunSample, Side, TenantComparison, Unlike, Verdict};
 use crate::analysis::figures::{Run, quantile_of};
 use crate::analysis::gathering::effect::{self, Effect, Promises, Unknown, because};
 use crate::analysis::stats::six_decimals;
@@ -13,7 +13,7 @@ use crate::analysis::stats::six_decimals;
 pub(super) fn compare_tenants(
     a: &Side,
     b: &Side,
-    tenants: &[(String, Option<String>)],
+    tenants: &[(String, Option<Unlike>)],
     confidence: f64,
 ) -> Vec<TenantComparison> {
     tenants

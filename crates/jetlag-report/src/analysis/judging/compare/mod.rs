@@ -10,12 +10,14 @@ mod fail_if;
 mod figures;
 mod gate;
 mod matching;
+mod notes;
 mod result;
 mod rows;
 mod side;
 
 pub use fail_if::{Limit, LimitError, parse as parse_limit};
-pub use matching::Incomparable;
+pub use matching::{Incomparable, Unlike};
+pub use notes::Note;
 pub use result::{
     Candidate, Comparison, FigureComparison, LimitResult, SideSummary, TenantComparison, Verdict,
 };
@@ -85,7 +87,7 @@ pub fn compare(sides: &[Side], limits: &[Limit]) -> Result<Comparison, Incompara
             return Err(Incomparable::Nothing {
                 a: "A".to_owned(),
                 b: "B".to_owned(),
-                reasons: "a side has no run".to_owned(),
+                tenants: Vec::new(),
             });
         }
     };
@@ -110,7 +112,7 @@ pub fn compare(sides: &[Side], limits: &[Limit]) -> Result<Comparison, Incompara
         .enumerate()
         .map(|(number, (other, tenants))| Candidate {
             side: summary_of(other, number + 1),
-            notes: matching::notes(baseline, other, &label(number + 1)),
+            notes: notes::notes(baseline, other, &label(number + 1)),
             tenants,
         })
         .collect();
@@ -150,7 +152,7 @@ pub fn common_tenants(sides: &[Side]) -> Vec<String> {
     };
     let comparable = |name: &str| {
         let mut runs = others.iter().filter_map(|side| side.runs.first());
-        runs.all(|other| matching::difference_of_kind(name, run, (&label(1), other)).is_none())
+        runs.all(|other| matching::unlike(name, run, (&label(1), other)).is_none())
     };
     let names = run.plan.tenants.iter().map(|tenant| tenant.name.clone());
     names.filter(|name| comparable(name)).collect()
@@ -173,7 +175,7 @@ fn label(number: usize) -> String {
 }
 
 /// Each tenant of the baseline or of the side with this label, with the reason why it is not compared, if there is one.
-fn match_tenants(a: &Side, b: &Side, label: &str) -> Result<Vec<(String, Option<String>)>, Incomparable> {
+fn match_tenants(a: &Side, b: &Side, label: &str) -> Result<Vec<(String, Option<Unlike>)>, Incomparable> {
     let (first_a, first_b) = (&a.runs[0], &b.runs[0]);
     for (side, first) in [(a, first_a), (b, first_b)] {
         for run in side.runs.iter().skip(1) {
@@ -187,7 +189,7 @@ fn match_tenants(a: &Side, b: &Side, label: &str) -> Result<Vec<(String, Option<
             names.push(tenant.name.clone());
         }
     }
-    let matched: Vec<(String, Option<String>)> = names
+    let matched: Vec<(String, Option<Unlike>)> = names
         .into_iter()
         .map(|name| {
             let all = a
@@ -196,19 +198,18 @@ fn match_tenants(a: &Side, b: &Side, label: &str) -> Result<Vec<(String, Option<
                 .flat_map(|in_a| b.runs.iter().map(move |in_b| (in_a, in_b)));
             let reason = all
                 .into_iter()
-                .find_map(|(in_a, in_b)| matching::difference_of_kind(&name, in_a, (label, in_b)));
+                .find_map(|(in_a, in_b)| matching::unlike(&name, in_a, (label, in_b)));
             (name, reason)
         })
         .collect();
     if matched.iter().all(|(_, reason)| reason.is_some()) {
-        let reasons: Vec<String> = matched
-            .iter()
-            .filter_map(|(name, reason)| Some(format!("{name}: {}", reason.as_ref()?)))
-            .collect();
         return Err(Incomparable::Nothing {
             a: a.name.clone(),
             b: b.name.clone(),
-            reasons: reasons.join("; "),
+            tenants: matched
+                .into_iter()
+                .filter_map(|(name, reason)| Some((name, reason?)))
+                .collect(),
         });
     }
     Ok(matched)

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{CandidateRows, Rows};
+use super::{CandidateRows, Note, Rows, Unlike};
 use crate::analysis::summary::Unit;
 
 /// The result of a comparison. Serialised, it is the JSON form.
@@ -40,7 +40,7 @@ pub struct Candidate {
     /// The candidate's label, name and files.
     pub side: SideSummary,
     /// Other differences, and limits of the comparison.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Each tenant that both have, in the baseline's order, then those that only one has.
     pub tenants: Vec<TenantComparison>,
 }
@@ -65,7 +65,7 @@ pub struct TenantComparison {
     /// Name of the tenant.
     pub name: String,
     /// Why it was not compared, where it was not.
-    pub not_compared: Option<String>,
+    pub not_compared: Option<Unlike>,
     /// Its figures, those of [`FIGURES`](super::FIGURES) that it has.
     pub figures: Vec<FigureComparison>,
 }

@@ -408,11 +408,6 @@ mod tests {
         let few = of(8, 20, &mut random);
         assert!(few.p50.value.is_some() && few.p90.value.is_some() && few.p99.value.is_none());
         assert_eq!(code(&few), Some("too-few-frames"));
-        let message = few.withheld.unwrap().message;
-        assert!(
-            message.contains("p99") && message.contains("times as long"),
-            "{message}"
-        );
         assert_eq!(code(&of(8, 400, &mut random)), None);
         let nothing = [Round {
             together: &[],

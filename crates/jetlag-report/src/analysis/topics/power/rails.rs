@@ -12,7 +12,7 @@ use crate::analysis::gathering::curve::Curve;
 use crate::analysis::gathering::energy::{integrate, observed_refresh};
 use crate::analysis::gathering::energy_counter::{Beside, Counted, counted};
 use crate::analysis::gathering::track::{Track, Tracks};
-use crate::analysis::gathering::uncertainty::{Line, Sight, UNSEEN, Withheld, half_mw};
+use crate::analysis::gathering::uncertainty::{Line, NoInterval, Sight, UNSEEN, half_mw};
 use crate::analysis::stats::six_decimals;
 use crate::analysis::summary::{EnergySummary, P95_VALUES, RailSummary};
 use crate::analysis::topics::power::attribution::Part;
@@ -294,7 +294,7 @@ fn rail<'t>(
         coverage: six_decimals((sampled * seen).min(1.0)),
         above_idle_mj: idle_mw.map(|idle| six_decimals(energy_mj - idle * seconds)),
         ci95_mj: half.ok().map(|half| around(energy_mj, half)),
-        ci95_withheld: half.err().map(Withheld::in_words),
+        ci95_withheld: half.err(),
         energy_from: if metered.is_some() { "counter" } else { "power" },
         integrated_mj: six_decimals(integrated),
         counter_mj: metered.map(|metered| six_decimals(metered.mj)),
@@ -428,7 +428,7 @@ fn part(
     members: &[Member<'_>],
     window: (Stamp, Stamp),
     idle: Option<(Stamp, Stamp)>,
-) -> (Part, Option<Withheld>) {
+) -> (Part, Option<NoInterval>) {
     let seconds = (window.1 - window.0).as_secs_f64();
     let mj: f64 = members.iter().map(|(rail, _)| rail.energy_mj).sum();
     let idle_mw: Option<f64> = members.iter().map(|(rail, _)| rail.idle_mw).sum();
@@ -454,7 +454,7 @@ fn together(
     members: &[Member<'_>],
     window: (Stamp, Stamp),
     counted: impl Fn(&Behind<'_>) -> Option<f64>,
-) -> Result<f64, Withheld> {
+) -> Result<f64, NoInterval> {
     let by_counters: f64 = members.iter().filter_map(|(_, behind)| counted(behind)).sum();
     let by_power = members.iter().filter(|(_, behind)| counted(behind).is_none());
     let lines: Vec<Line<'_>> = by_power.map(|(_, behind)| behind.line.clone()).collect();
@@ -470,7 +470,7 @@ fn total(
     parts: &[Part],
     length: Nanos,
     idle: Option<(Stamp, Stamp)>,
-    withheld: Option<Withheld>,
+    withheld: Option<NoInterval>,
 ) -> EnergySummary {
     let members = || basis.rails.iter().filter_map(|n| rails.get(*n));
     let seconds = length.as_secs_f64();
@@ -503,7 +503,7 @@ fn total(
         above_idle_ci95_mj: above_idle
             .zip(above_idle_half)
             .map(|(above, half)| around(above, half)),
-        ci95_withheld: withheld.map(Withheld::in_words),
+        ci95_withheld: withheld,
         mean_mw: six_decimals(mean_mw),
         idle_mw: idle_mw.map(six_decimals),
         idle_s: idle.map(|(from, to)| six_decimals((to - from).as_secs_f64())),

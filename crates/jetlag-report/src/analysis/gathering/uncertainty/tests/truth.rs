@@ -414,7 +414,7 @@ fn there_is_no_interval_where_a_load_can_hide_from_the_readings() {
         at_random: false,
         ..PART
     };
-    assert_eq!(why(regular, in_step, 60), Some(Withheld::Blind));
+    assert_eq!(why(regular, in_step, 60), Some(NoInterval::Blind));
     let by_itself = Sensor {
         window: 25,
         at_random: true,
@@ -422,12 +422,12 @@ fn there_is_no_interval_where_a_load_can_hide_from_the_readings() {
     };
     assert_eq!(
         why(by_itself, in_step, 60),
-        Some(Withheld::Blind),
+        Some(NoInterval::Blind),
         "25 of its 100 ms"
     );
     assert_eq!(
         why(Sensor { gap: 5_000, ..WHOLE }, Load::Noise, 60),
-        Some(Withheld::Gaps)
+        Some(NoInterval::Gaps)
     );
     assert_eq!(
         why(
@@ -439,11 +439,11 @@ fn there_is_no_interval_where_a_load_can_hide_from_the_readings() {
             Load::Noise,
             9
         ),
-        Some(Withheld::Short)
+        Some(NoInterval::Short)
     );
     assert_eq!(
         why(PART, Load::Noise, 20),
-        Some(Withheld::Short),
+        Some(NoInterval::Short),
         "200 readings of 7 ms"
     );
     assert_eq!(why(WHOLE, Load::Noise, 2), None);
