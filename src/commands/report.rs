@@ -29,7 +29,7 @@ use crate::cli::{CeilingsOf, Format, ReportArgs, ResultFormat, TrtexecArgs};
 use crate::record::reader::{Completeness, ReadError, RunReader};
 use crate::record::{Event, Manifest};
 use crate::report::contents::ContentsTally;
-use crate::report::details::{Form, kernels, layers};
+use crate::report::details::{Form, kernels, layers, recording};
 use crate::report::log::LogTally;
 use crate::report::{self, Style};
 use crate::units::Bytes;
@@ -273,11 +273,7 @@ pub fn inspect(path: &Path, format: Format) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     let style = style();
-    let mut out = Vec::new();
-    report::manifest::write(&manifest, &mut out, &style)?;
-    report::contents::write(&contents, &mut out, &style)?;
-    let mut text = String::from_utf8(out)?;
-    text.push_str(&log.text(&style));
+    let mut text = recording::text(&manifest, &contents, &log, Form::Terminal(&style));
     if let Some(problem) = &incomplete {
         text.push_str(&format!("{problem}\n"));
     }

@@ -166,7 +166,13 @@ fn inspect_tells_what_is_in_a_run_file_and_report_what_came_out() {
     std::fs::write(folder.path().join("s.ron"), text).unwrap();
     run(&["run", "s.ron", "--quiet", "--out", "r.mcap"], folder.path());
     let inspected = stdout(&run(&["inspect", "r.mcap"], folder.path()));
-    for said in ["RECORD", "FRAMES", "front", "together", "jetlag report r.mcap"] {
+    for said in [
+        "WHAT RAN WHERE",
+        "FRAMES",
+        "front",
+        "together",
+        "jetlag report r.mcap",
+    ] {
         assert!(inspected.contains(said), "{said}: {inspected}");
     }
     // A simulated run has no readings; a record that was made has some.

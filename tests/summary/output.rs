@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use jetlag::analysis::Summary;
 use jetlag::record::{Covariance, EndReason, Event, NetworkManifest, NodeRecord, Outcome, Phase, RailRole};
-use jetlag::report::details::{Form, kernels};
-use jetlag::report::{Style, json, manifest, markdown, text};
+use jetlag::report::contents::Contents;
+use jetlag::report::details::{Form, kernels, recording};
+use jetlag::report::log::LogTally;
+use jetlag::report::{Style, json, markdown, text};
 use jetlag::scenario::{Arrival, BackendChoice, Provider};
 use jetlag::units::Nanos;
 
@@ -355,7 +357,7 @@ fn the_manifest_says_of_what_a_run_was() {
         bytes: 4096,
         ..NetworkManifest::default()
     });
-    let mut out = Vec::new();
-    manifest::write(&run, &mut out, &plain(100)).expect("writing to memory");
-    golden("manifest.txt", std::str::from_utf8(&out).expect("text"));
+    let (contents, log) = (Contents::default(), LogTally::default());
+    let text = recording::text(&run, &contents, &log, Form::Terminal(&plain(100)));
+    golden("recording.txt", &text);
 }

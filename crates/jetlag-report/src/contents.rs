@@ -1,13 +1,12 @@
 //! What is in a run file: how many records of each kind, of whom, and the phases. Results are the report's.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::{self, Write};
 
+use jetlag_figure::section::{Cell, Section, Table, Tone};
 use serde::Serialize;
 
-use super::Style;
-use super::table::{Align, Grid, Ink};
 use crate::record::{Event, FrameRecord, Manifest, OVERHEAD_TENANT, Phase, PhaseSpec};
+use crate::sections::Drawing;
 
 /// Frames of one tenant in one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -190,41 +189,67 @@ fn cells(contents: &Contents) -> Vec<(&PhaseOf, Vec<&str>)> {
     cells
 }
 
-/// Writes the sections for people.
-pub fn write(contents: &Contents, out: &mut dyn Write, style: &Style) -> io::Result<()> {
-    let plain = |text: String| (text, Ink::Plain);
-    let mut sections = Vec::new();
-    let mut phases = Grid::headed()
-        .column("phase", Align::Left)
-        .column("", Align::Left)
-        .column("tenants", Align::Left)
-        .optional("sharing", Align::Left)
-        .column("", Align::Left);
-    let cells = cells(contents);
-    for (phase, turns) in &cells {
-        phases.row(vec![
-            plain(phase.phase.clone()),
-            plain(phase.label.clone()),
-            plain(phase.tenants.join(", ")),
-            plain(phase.sharing.clone()),
-            plain(match (phase.traced, phase.round) {
-                (true, _) => "traced".to_owned(),
-                (false, Some(_)) => format!("and its other turns, {} in all", turns.len()),
-                (false, None) => String::new(),
-            }),
-        ]);
+impl Contents {
+    /// The sections for people.
+    pub(crate) fn sections(&self) -> Vec<Section<Drawing>> {
+        let cells = cells(self);
+        let mut phases = Table::new("")
+            .words("phase")
+            .words("")
+            .words("tenants")
+            .optional_words("sharing")
+            .words("");
+        for (phase, turns) in &cells {
+            phases.row([
+                Cell::new(&phase.phase),
+                Cell::new(&phase.label),
+                Cell::new(phase.tenants.join(", ")),
+                Cell::new(&phase.sharing),
+                Cell::new(match (phase.traced, phase.round) {
+                    (true, _) => "traced".to_owned(),
+                    (false, Some(_)) => format!("and its other turns, {} in all", turns.len()),
+                    (false, None) => String::new(),
+                }),
+            ]);
+        }
+        let mut frames = Table::new("")
+            .words("frames of")
+            .words("phase")
+            .numbers(["frames", "of them warm-up"]);
+        for of in of_cells(&self.frames, &cells) {
+            frames.row([
+                Cell::new(of.tenant),
+                Cell::new(of.phase),
+                Cell::new(of.frames.to_string()),
+                Cell::new(of.warmup.to_string()),
+            ]);
+        }
+        let mut rest = Table::new("").words("records").number("number").words("");
+        for (sampler, of) in &self.samplers {
+            rest.row([
+                Cell::new(format!("readings by {sampler}")),
+                Cell::new(of.readings.to_string()),
+                Cell::new(format!("signals: {}", of.signals.len())).tone(Tone::Dim),
+            ]);
+        }
+        for (what, number) in &self.records {
+            rest.row([Cell::new(*what), Cell::new(number.to_string())]);
+        }
+        let all = [
+            ("phases", "Phases", phases),
+            ("frames", "Frames", frames),
+            ("records", "Records", rest),
+        ];
+        all.into_iter()
+            .filter_map(|(id, title, table)| Section::new(id, title, "").table(table).unless_empty())
+            .collect()
     }
-    if !contents.phases.is_empty() {
-        sections.push(("PHASES", phases));
-    }
-    let mut frames = Grid::headed()
-        .column("frames of", Align::Left)
-        .column("phase", Align::Left)
-        .column("frames", Align::Right)
-        .column("of them warm-up", Align::Right);
+}
+
+/// Frames by tenant and cell: turns are told with the first of theirs.
+fn of_cells(frames: &[FramesOf], cells: &[(&PhaseOf, Vec<&str>)]) -> Vec<FramesOf> {
     let mut rows: Vec<FramesOf> = Vec::new();
-    for of in &contents.frames {
-        // Turns are told with the first of their cell.
+    for of in frames {
         let cell = cells.iter().find(|(_, turns)| turns.contains(&of.phase.as_str()));
         let phase = cell.map_or(&of.phase, |(first, _)| &first.phase);
         match rows
@@ -241,37 +266,5 @@ pub fn write(contents: &Contents, out: &mut dyn Write, style: &Style) -> io::Res
             }),
         }
     }
-    for of in rows {
-        frames.row(vec![
-            plain(of.tenant.clone()),
-            plain(of.phase.clone()),
-            plain(of.frames.to_string()),
-            plain(of.warmup.to_string()),
-        ]);
-    }
-    if !contents.frames.is_empty() {
-        sections.push(("FRAMES", frames));
-    }
-    let mut rest = Grid::headed()
-        .column("records", Align::Left)
-        .column("number", Align::Right)
-        .column("", Align::Left);
-    for (sampler, of) in &contents.samplers {
-        rest.row(vec![
-            plain(format!("readings by {sampler}")),
-            plain(of.readings.to_string()),
-            (format!("signals: {}", of.signals.len()), Ink::Dim),
-        ]);
-    }
-    for (what, number) in &contents.records {
-        rest.row(vec![plain((*what).to_owned()), plain(number.to_string())]);
-    }
-    if !contents.samplers.is_empty() || !contents.records.is_empty() {
-        sections.push(("RECORDS", rest));
-    }
-    for (title, grid) in sections {
-        writeln!(out, "{}", Ink::Bold.paint(title, style))?;
-        writeln!(out, "{}", grid.render(style))?;
-    }
-    Ok(())
+    rows
 }

@@ -15,7 +15,6 @@ pub mod html;
 pub mod json;
 pub mod junit;
 pub mod log;
-pub mod manifest;
 pub mod markdown;
 mod sections;
 pub mod text;

@@ -5,11 +5,11 @@
 
 use std::collections::HashMap;
 
+use jetlag_figure::section::{Cell, Section, Table, Tone};
 use serde::Serialize;
 
-use super::Style;
-use super::table::{Align, Grid, Ink};
 use crate::record::LogRecord;
+use crate::sections::Drawing;
 
 /// Distinct lines kept: a log with a different frame number in every line must not fill the memory.
 const MOST_KEPT: usize = 10_000;
@@ -60,39 +60,33 @@ impl LogTally {
         &self.lines
     }
 
-    /// The section for people; empty where nothing was logged.
-    pub fn text(&self, style: &Style) -> String {
-        if self.lines.is_empty() {
-            return String::new();
-        }
-        let mut grid = Grid::headless()
-            .column("", Align::Left)
-            .column("", Align::Right)
-            .column("", Align::Left);
+    /// The section for people; none where nothing was logged.
+    pub(crate) fn section(&self) -> Option<Section<Drawing>> {
+        let mut table = Table::new("").words("").number("").words("");
         for line in self.lines.iter().take(MOST_SHOWN) {
-            let ink = match line.level.as_str() {
-                "error" => Ink::Bad,
-                "warn" => Ink::Warn,
-                _ => Ink::Dim,
+            let tone = match line.level.as_str() {
+                "error" => Tone::Bad,
+                "warn" => Tone::Warn,
+                _ => Tone::Dim,
             };
-            grid.row(vec![
-                (line.level.clone(), ink),
-                (format!("{}×", line.count), Ink::Plain),
-                (line.message.clone(), Ink::Plain),
+            table.row([
+                Cell::new(&line.level).tone(tone),
+                Cell::new(format!("{}×", line.count)),
+                Cell::new(&line.message),
             ]);
         }
-        let mut text = format!("{}\n{}", Ink::Bold.paint("LOG", style), grid.render(style));
         let hidden = self.lines.len().saturating_sub(MOST_SHOWN);
-        if hidden > 0 {
-            text += &format!("  {hidden} more lines; --format json has them\n");
-        }
-        if self.beyond > 0 {
-            text += &format!(
-                "  {} later lines are not listed: more than {MOST_KEPT} differ\n",
+        let hidden = (hidden > 0).then(|| format!("{hidden} more lines; --format json has them"));
+        let beyond = (self.beyond > 0).then(|| {
+            format!(
+                "{} later lines are not listed: more than {MOST_KEPT} differ",
                 self.beyond
-            );
-        }
-        text
+            )
+        });
+        Section::new("log", "Log", "")
+            .table(table)
+            .remarks(hidden.into_iter().chain(beyond))
+            .unless_empty()
     }
 }
 
@@ -137,6 +131,6 @@ mod tests {
 
     #[test]
     fn an_empty_log_takes_no_room() {
-        assert_eq!(LogTally::default().text(&Style::default()), "");
+        assert_eq!(LogTally::default().section(), None);
     }
 }

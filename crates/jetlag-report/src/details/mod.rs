@@ -3,6 +3,7 @@
 pub mod counters;
 pub mod kernels;
 pub mod layers;
+pub mod recording;
 pub mod traced;
 
 use jetlag_figure::Style;

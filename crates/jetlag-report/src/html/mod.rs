@@ -10,7 +10,6 @@ mod drawings;
 #[allow(unreachable_pub, reason = "the macro makes more of a filter, which is public")]
 mod filters;
 mod findings;
-mod machine;
 mod overlay;
 mod pictures;
 pub mod roofline;
@@ -18,7 +17,6 @@ mod sections;
 mod timeline;
 mod traced;
 mod view;
-mod work;
 
 use std::io::{self, Write};
 
@@ -170,10 +168,7 @@ fn view_of(number: usize, run: &Reported, shown: Option<&Pictures>, of: usize) -
         &format!("{id}-slowest"),
         shown.and_then(|shown| pictures::section(shown, &id)),
     );
-    sections.extend(work::networks(manifest, &id));
-    sections.extend(work::layers(roofline.as_ref(), &id));
-    sections.extend(sections::traced(summary, &id));
-    sections.push(machine::facts(manifest, summary, &id));
+    sections.extend(sections::setup(manifest, summary, roofline.as_ref(), &id));
     let of_run = findings::placed(&summary.run.findings, &id, &mut sections);
     let expected = answer::expectations(&summary.expectations);
     RunView {

@@ -4,11 +4,13 @@ use std::convert::Infallible;
 
 use jetlag_figure::section::{self, Row, Section as OfReport, Tone};
 
-use super::view::{self, Block, Column, words};
+use super::view::{self, Block, words};
 use super::{cards, drawings};
 use crate::analysis::Summary;
+use crate::analysis::roofline::RunRoofline;
 use crate::number::TimeUnit;
-use crate::sections;
+use crate::record::Manifest;
+use crate::sections::{self, Extent};
 
 /// How warm the warmest cell is, in percent of the colour.
 const WARMEST: f64 = 55.0;
@@ -23,10 +25,36 @@ pub(super) fn all(summary: &Summary, prefix: &str) -> Vec<view::Section> {
         .collect()
 }
 
-/// Those of the traced phase that a page shows.
-pub(super) fn traced(summary: &Summary, prefix: &str) -> Vec<view::Section> {
-    let all = sections::traced::of_largest(summary).into_iter();
-    all.map(|section| shown(section, summary, prefix)).collect()
+/// What is below the results: the work of networks and layers, the traced phase, what ran where.
+pub(super) fn setup(
+    manifest: &Manifest,
+    summary: &Summary,
+    roofline: Option<&RunRoofline>,
+    prefix: &str,
+) -> Vec<view::Section> {
+    let shown = |section| shown(section, summary, prefix);
+    let work = sections::work::section(manifest).into_iter().map(shown);
+    let traced = sections::traced::of_largest(summary).into_iter().map(shown);
+    work.chain(layers(roofline, prefix))
+        .chain(traced)
+        .chain([shown(sections::setup::section(manifest, Some(summary)))])
+        .collect()
+}
+
+/// Layers with their work, tenant by tenant.
+fn layers(run: Option<&RunRoofline>, prefix: &str) -> Vec<view::Section> {
+    let tenants = run.map_or(&[][..], |run| &run.tenants).iter().enumerate();
+    tenants
+        .filter(|(_, tenant)| tenant.has_more_than_times())
+        .filter_map(|(number, tenant)| {
+            let own = sections::roofline::of_tenant(tenant, Extent::Most)?;
+            Some(view::Section {
+                id: format!("{prefix}-work{number}"),
+                title: format!("Work of {}'s layers", tenant.name).into(),
+                ..of(own, "", |nothing| match nothing {})
+            })
+        })
+        .collect()
 }
 
 fn shown(section: sections::Section, summary: &Summary, prefix: &str) -> view::Section {
@@ -98,13 +126,9 @@ pub(super) fn blocks(section: OfReport<Infallible>) -> Vec<Block> {
 }
 
 fn table(of: section::Table) -> view::Table {
-    let columns = of.columns.into_iter().map(|column| Column {
-        name: column.name.into_owned(),
-        number: column.is_number,
-    });
     view::Table {
         caption: of.caption,
-        columns: columns.collect(),
+        columns: of.columns,
         rows: of.rows.into_iter().map(row).collect(),
     }
 }

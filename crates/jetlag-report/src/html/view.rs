@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use jetlag_figure::section::Column;
+
 /// Text in pieces, each with whether it is code.
 pub(super) type Words = Vec<(bool, String)>;
 
@@ -27,7 +29,6 @@ impl Section {
     pub(super) fn is_short(&self) -> bool {
         let height = |block: &Block| match block {
             Block::Text(_) | Block::Finding(_) => 2,
-            Block::Facts(facts) => facts.len().div_ceil(2),
             Block::Cards(cards) => 8 * cards.len().div_ceil(3),
             Block::Charts(_) => 12,
             // The timeline: a drawing for each slow frame.
@@ -55,8 +56,6 @@ pub(super) struct FindingView {
 pub(super) enum Block {
     Finding(FindingView),
     Text(Words),
-    /// Names and values, each with whether the value is long.
-    Facts(Vec<(String, String, bool)>),
     Cards(Vec<Card>),
     /// Charts side by side, where there is room.
     Charts(Vec<Chart>),
@@ -119,12 +118,6 @@ impl Table {
     }
 }
 
-/// A column, of numbers or of words.
-pub(super) struct Column {
-    pub(super) name: String,
-    pub(super) number: bool,
-}
-
 /// One cell of a table, with its style.
 #[derive(Default)]
 pub(super) struct Cell {
@@ -137,54 +130,7 @@ pub(super) struct Cell {
     pub(super) bar: bool,
 }
 
-impl Table {
-    /// A table without rows; a column whose name begins with `#` is one of numbers.
-    pub(super) fn new<S: AsRef<str>>(caption: impl Into<String>, columns: &[S]) -> Table {
-        let columns = columns.iter().map(|name| {
-            let name = name.as_ref();
-            Column {
-                name: name.strip_prefix('#').unwrap_or(name).to_owned(),
-                number: name.starts_with('#'),
-            }
-        });
-        Table {
-            caption: caption.into(),
-            columns: columns.collect(),
-            rows: Vec::new(),
-        }
-    }
-
-    /// Adds a row of as many cells as there are columns.
-    pub(super) fn row(&mut self, cells: Vec<Cell>) {
-        debug_assert_eq!(cells.len(), self.columns.len());
-        self.rows.push(cells);
-    }
-}
-
-/// A cell of plain text.
-pub(super) fn cell(text: impl Into<String>) -> Cell {
-    Cell {
-        text: text.into(),
-        ..Cell::default()
-    }
-}
-
-/// A cell with a tenant's name, which the row is about.
-pub(super) fn tenant_cell(name: &str, number: usize) -> Cell {
-    cell(name).class(&format!("name t{}", number % 8))
-}
-
 impl Cell {
-    pub(super) fn note(mut self, note: impl Into<String>) -> Cell {
-        self.note = note.into();
-        self
-    }
-
-    pub(super) fn class(mut self, class: &str) -> Cell {
-        self.class = class.to_owned();
-        self
-    }
-
     /// A bar in a tenant's colour; start and length are shares of the cell's width.
     pub(super) fn bar(from: f64, share: f64, colour: usize) -> Cell {
         let percent = |share: f64| format!("{:.2}%", share.clamp(0.0, 1.0) * 100.0);

@@ -20,6 +20,7 @@ mod power;
 mod predictability;
 pub(crate) mod roofline;
 mod sensors;
+pub(crate) mod setup;
 mod slowdown;
 mod slowest;
 mod stages;
@@ -27,6 +28,7 @@ pub(crate) mod start_up;
 mod tenants;
 pub(crate) mod traced;
 pub(crate) mod what_if;
+pub(crate) mod work;
 
 use jetlag_figure::section::{Cell, Section as OfReport};
 

@@ -12,13 +12,11 @@ use std::path::Path;
 use jetlag_figure::section::terminal::{self, heading, paragraph, wrapped};
 
 use super::Style;
-use crate::analysis::summary::{Finding, Sampling, TenantSummary, Verdict};
+use crate::analysis::summary::{Finding, TenantSummary, Verdict};
 use crate::analysis::{HOST_BUSY, Recorded, Summary};
-use crate::number::{or_unknown, short};
-use crate::sections::{self, Drawing, answer, explained};
+use crate::sections::{self, Drawing, answer, explained, setup};
 use crate::shell;
 use crate::table::{Align, Grid, Ink, Text};
-use crate::units::Bytes;
 
 /// Writes the whole report.
 pub fn write(summary: &Summary, out: &mut dyn Write, style: &Style) -> io::Result<()> {
@@ -168,14 +166,6 @@ fn of_findings(findings: &[&Finding], style: &Style) -> String {
     grid.render(style)
 }
 
-/// CPU time of sampling relative to one core, and the costliest sampler.
-pub(super) fn sampling_cost(sampling: &Sampling) -> String {
-    let most = sampling.samplers.first().map_or(String::new(), |sampler| {
-        format!(", {} {:.2} %", sampler.name, sampler.percent_of_core)
-    });
-    format!("{:.2} % of one core{most}", sampling.percent_of_core)
-}
-
 fn footer(summary: &Summary, style: &Style) -> String {
     let mut grid = Grid::headless().column("", Align::Left).column("", Align::Left);
     // As wide as those of the lines below, which are no table.
@@ -196,30 +186,8 @@ fn footer(summary: &Summary, style: &Style) -> String {
         };
         grid.row(vec![label("expect"), (format!("{held}{code}"), ink)]);
     }
-    if let Some(own) = summary.run.overhead_us {
-        let micros = |value: Option<f64>| or_unknown(value, |us| format!("{} µs", short(us)));
-        let text = format!(
-            "p50 {}, p99 {} per frame, measured with the null backend",
-            micros(own.p50),
-            micros(own.p99)
-        );
-        grid.row(vec![label("own cost"), plain(text)]);
-    }
-    if let Some(sampling) = &summary.run.sampling {
-        grid.row(vec![label("sampling"), plain(sampling_cost(sampling))]);
-    }
-    if let Some(host) = summary.host {
-        let mut parts = Vec::new();
-        if let Some(load) = host.cpu_load_percent {
-            parts.push(match host.others_percent {
-                Some(others) => format!("CPU {load:.0} % busy, {others:.0} % by other programs"),
-                None => format!("CPU {load:.0} % busy"),
-            });
-        }
-        if let Some(bytes) = host.memory_peak_bytes {
-            parts.push(format!("peak memory use {}", Bytes(bytes)));
-        }
-        grid.row(vec![label("host"), plain(parts.join("; "))]);
+    for (name, cost) in setup::costs(summary) {
+        grid.row(vec![label(name), plain(cost)]);
     }
     let mut text = grid.render(style);
     // Never wrapped, so that it can be copied whole.
