@@ -13,15 +13,17 @@
 //!
 //! If no autocorrelation is detected, the interval is that of independent frames. `docs/measurement.md` has the coverage of both.
 
+mod bounds;
+
 use jetlag_stats::autocorrelation::{Correlation, correlation};
 use jetlag_stats::batches::{Batches, Cells, Length, of_quarters, variation};
 use jetlag_stats::normal::normal_quantile;
 use jetlag_stats::quantile::Quantile;
-use jetlag_stats::spells::{ENOUGH, Spells, spells};
+use jetlag_stats::spells::{Spells, spells};
 use jetlag_stats::student::t_quantile;
 
-use crate::analysis::gathering::lack::Lack;
 use crate::analysis::gathering::waiting::Waiting;
+pub(in crate::analysis) use bounds::Bounds;
 
 /// The quantiles whose indicators are used.
 const AT: [Quantile; 6] = [
@@ -42,13 +44,6 @@ struct Indicator {
     length: Option<Length>,
     /// The quantile's standard error by the quarters of a run that has few correlation times, ns.
     by_quarters: Option<f64>,
-}
-
-/// The interval of a quantile: between two ranks, or as much on both sides of the estimate, ns.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::analysis) enum Bounds {
-    Ranks(u64, u64),
-    Around(f64),
 }
 
 impl Indicator {
@@ -90,24 +85,12 @@ impl Spread {
 }
 
 impl Dependence {
-    /// Independent frames beyond the quantile that would tell as much as all that are beyond it: below so many nothing is known, up
-    /// to p95 and beyond it.
-    const LEAST: (f64, f64) = (0.5, 1.0);
     /// Below so many, the τ of the quantile itself is too imprecise, and that of those closer to the middle counts too.
     const FEW: f64 = 3.0;
-    /// Correlation times below which a run says nothing of others. A larger bound is no safer one: the runs that seem longer than they
-    /// are would be left, and their intervals hold least (docs/measurement.md).
-    const SHORTEST: f64 = 2.0;
     /// Correlation times below which the quarters of a run are looked at.
     const SHORT: f64 = 60.0;
     /// τ that states have which last for five frames or more.
     const LASTING: f64 = 5.0;
-    /// Frames from which a mean is about normal, and how many of them must be worth an independent one.
-    const FOR_MEAN: u64 = 30;
-    const INDEPENDENT_FOR_MEAN: f64 = 4.0;
-    /// Degrees of freedom of four quarters.
-    const QUARTERS: f64 = 3.0;
-
     /// For values that are taken as independent.
     pub(in crate::analysis) const NONE: Dependence = Dependence {
         at: [Indicator::NONE; AT.len()],
@@ -187,6 +170,11 @@ impl Dependence {
         &self.at[..central.max(1)]
     }
 
+    /// The indicators of the quantile itself.
+    fn own(&self, quantile: Quantile) -> Indicator {
+        self.up_to(quantile).last().copied().unwrap_or(Indicator::NONE)
+    }
+
     /// The largest τ of neighbours from the median to the quantile, with what a queue predicts at most.
     fn cautious(&self, quantile: Quantile) -> f64 {
         let indicators = self.up_to(quantile).iter();
@@ -202,7 +190,7 @@ impl Dependence {
 
     fn spread(&self, quantile: Quantile, n: u64) -> Spread {
         let indicators = self.up_to(quantile);
-        let own = indicators.last().copied().unwrap_or(Indicator::NONE);
+        let own = self.own(quantile);
         if self.beyond(quantile, n) < Self::FEW {
             let widest = |a: Batches, b: Batches| if b.time > a.time { b } else { a };
             return Spread {
@@ -224,106 +212,6 @@ impl Dependence {
         }
         let indicators = self.up_to(quantile).iter();
         (indicators.map(|at| at.neighbours.time).fold(1.0, f64::max), false)
-    }
-
-    /// The interval of a quantile of `n` frames; else what the frames lack.
-    pub(in crate::analysis) fn bounds(
-        &self,
-        quantile: Quantile,
-        n: u64,
-        confidence: f64,
-    ) -> Result<Bounds, Lack> {
-        self.bounds_at_least(quantile, n, confidence, 1.0)
-    }
-
-    /// The same where many rows of few frames are judged together: in so few, autocorrelation may be there undetected, and one
-    /// row of many shows it. So τ is at least its upper bound.
-    pub(in crate::analysis) fn bounds_cautiously(
-        &self,
-        quantile: Quantile,
-        n: u64,
-        confidence: f64,
-    ) -> Result<Bounds, Lack> {
-        let central = self.up_to(quantile).len().max(3);
-        let most = self.at[..central].iter().map(|at| at.neighbours.most());
-        self.bounds_at_least(quantile, n, confidence, most.fold(1.0, f64::max))
-    }
-
-    fn bounds_at_least(
-        &self,
-        quantile: Quantile,
-        n: u64,
-        confidence: f64,
-        least: f64,
-    ) -> Result<Bounds, Lack> {
-        // As few frames as independent ones would need are too few in any case.
-        if n < quantile.needs() {
-            return Err(Lack::Frames(quantile.needs()));
-        }
-        let (inflation, detected) = self.inflation(quantile, n, confidence);
-        let inflation = inflation.max(least);
-        if !detected {
-            let more = || (quantile.needs_at(confidence) as f64 * inflation).ceil() as u64;
-            let ranks = quantile.interval_ranks(n, confidence, inflation);
-            return ranks
-                .map(|(low, high)| Bounds::Ranks(low, high))
-                .ok_or_else(|| Lack::Frames(more()));
-        }
-        let own = self.up_to(quantile).last().copied().unwrap_or(Indicator::NONE);
-        if own.length.is_some_and(|length| length.times < Self::SHORTEST) {
-            return Err(Lack::Wanders);
-        }
-        if let Some(few) = self.spells.filter(|spells| spells.seen < ENOUGH) {
-            let share = quantile.share();
-            let allowed_for = (share * (1.0 - share) * inflation / n as f64).sqrt();
-            if 2.0 * few.scatter(share) > allowed_for {
-                return Err(Lack::Spells(few.seen));
-            }
-        }
-        let beyond = self.beyond(quantile, n);
-        let (usual, far) = Self::LEAST;
-        // Slow frames of a queue come in bursts.
-        let is_usual = quantile <= Quantile::P95 && !self.waiting.dependent;
-        let least = if is_usual { usual } else { far };
-        let ranks = match beyond < least {
-            true => Err(Lack::Frames(about(n as f64 * least / beyond))),
-            false => quantile
-                .dependent_ranks(n, confidence, inflation)
-                .map(|(low, high)| Bounds::Ranks(low, high))
-                .ok_or_else(|| Lack::Frames(about(2.0 * n as f64))),
-        };
-        // Of a queue, whose tail comes in bursts, quarters say too little.
-        let quarters = own.by_quarters.filter(|_| !self.waiting.dependent).map(|error| {
-            let half = t_quantile(f64::midpoint(1.0, confidence), Self::QUARTERS) * error;
-            Bounds::Around(half)
-        });
-        ranks.or_else(|lack| quarters.ok_or(lack))
-    }
-
-    /// How many times more the mean of `n` frames varies than that of independent ones, with the factor by which Student's t is wider;
-    /// else what the frames lack for an interval of it. A mean follows all of its frames, so the largest τ from the median to p95 counts.
-    pub(in crate::analysis) fn inflation_of_mean(&self, n: u64, confidence: f64) -> Result<f64, Lack> {
-        if n < Self::FOR_MEAN {
-            return Err(Lack::Frames(Self::FOR_MEAN));
-        }
-        let looked_at = AT.into_iter().filter(|quantile| *quantile <= Quantile::P95);
-        let inflation = looked_at.map(|quantile| self.inflation(quantile, n, confidence).0);
-        let inflation = inflation.fold(1.0, f64::max);
-        if !self.is_detected(Quantile::P95) {
-            return Ok(inflation);
-        }
-        let median = self.at.first().copied().unwrap_or(Indicator::NONE);
-        if median.length.is_some_and(|length| length.times < Self::SHORTEST) {
-            return Err(Lack::Wanders);
-        }
-        if let Some(few) = self.spells.filter(|spells| spells.seen < ENOUGH) {
-            return Err(Lack::Spells(few.seen));
-        }
-        let needs = Self::INDEPENDENT_FOR_MEAN * inflation;
-        match (n as f64) < needs {
-            true => Err(Lack::Frames(about(needs))),
-            false => Ok(inflation),
-        }
     }
 
     /// The effective sample size of `n` frames for a quantile.
@@ -368,6 +256,7 @@ mod tests {
     use rand_pcg::rand_core::{Rng, SeedableRng};
 
     use super::*;
+    use crate::analysis::gathering::lack::Lack;
     use crate::analysis::gathering::responses::Responses;
     use crate::analysis::gathering::series::Series;
     use crate::analysis::gathering::timeline::Placed;

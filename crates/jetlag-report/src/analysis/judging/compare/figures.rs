@@ -7,7 +7,7 @@ use jetlag_stats::quantile::Quantile;
 
 use super::{FIGURES, FigureComparison, RunSample, Side, TenantComparison, Unlike, Verdict};
 use crate::analysis::figures::{Run, quantile_of};
-use crate::analysis::gathering::effect::{self, Effect, Promises, Unknown, because};
+use crate::analysis::gathering::effect::{self, Effect, Promises, Unknown, because, by_run};
 use crate::analysis::stats::six_decimals;
 
 pub(super) fn compare_tenants(
@@ -97,7 +97,7 @@ fn quantile(quantile: Quantile, tenant: &str, a: &Side, b: &Side, confidence: f6
     let (of_a, of_b) = (responses(a), responses(b));
     let found = effect::of_quantile(quantile, [&of_a, &of_b], confidence).or_else(|why| {
         let in_turns = a.in_turns && b.in_turns;
-        let of_rounds = || effect::of_rounds(quantile, [&of_a, &of_b], confidence);
+        let of_rounds = || by_run::of_rounds(quantile, [&of_a, &of_b], confidence);
         in_turns.then(of_rounds).flatten().ok_or(why)
     });
     match found {
@@ -128,7 +128,7 @@ fn of_values(key: &Key, a: &Side, b: &Side, confidence: f64) -> FigureComparison
         (Ok(of_a), Ok(of_b)) => (of_a, of_b),
         (Err(why), _) | (_, Err(why)) => return unknown(unit, why),
     };
-    match effect::of_runs([&of_a, &of_b], confidence) {
+    match by_run::of_runs([&of_a, &of_b], confidence) {
         Some((baseline, candidate, change, Some(interval))) => {
             let effect = Effect {
                 baseline,

@@ -1,6 +1,6 @@
 //! The union of the times in which tenants were in service; answers how much of a span it covers.
 
-use super::gather::Span;
+use super::spans::Span;
 use crate::units::Stamp;
 
 /// Disjoint stretches of time in order.

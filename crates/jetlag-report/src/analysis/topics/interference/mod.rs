@@ -14,6 +14,7 @@ mod matrix;
 mod overlap;
 mod schedule;
 mod sensitivity;
+mod spans;
 mod turns;
 mod two_stage;
 

@@ -11,8 +11,9 @@ use std::collections::BTreeSet;
 use jetlag_stats::quantile::Quantile;
 
 use super::cover::{Cover, by_company};
-use super::gather::{Phases, Span, Spans};
+use super::gather::Phases;
 use super::schedule::{self, Cycle, presence};
+use super::spans::{Span, Spans};
 use super::two_stage::{Frames, Lost, Unknown, lost};
 use crate::analysis::gathering::recorded::Recorded;
 use crate::analysis::stats::{ns_to_ms, six_decimals};

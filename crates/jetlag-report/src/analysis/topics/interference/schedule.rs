@@ -13,7 +13,7 @@ use jetlag_stats::median::upper_median;
 use jetlag_stats::rhythm::rhythm;
 
 use super::cover::Cover;
-use super::gather::Span;
+use super::spans::Span;
 use crate::scenario::Arrival;
 use crate::units::{Nanos, Stamp};
 

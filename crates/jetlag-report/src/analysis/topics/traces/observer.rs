@@ -8,7 +8,8 @@ use jetlag_stats::quantile::Quantile;
 
 use crate::analysis::catalogue::{Limit, TraceLimit};
 use crate::analysis::gathering::dependence::about;
-use crate::analysis::gathering::effect::{Unknown, because, of_quantile, of_rates};
+use crate::analysis::gathering::effect::by_run::of_rates;
+use crate::analysis::gathering::effect::{Unknown, because, of_quantile};
 use crate::analysis::gathering::responses::Responses;
 use crate::analysis::gathering::traced::{Traced, TracedPhase};
 use crate::analysis::stats::six_decimals;
