@@ -4,9 +4,8 @@ use super::charts::mark;
 use super::view::{Block, Card, Glance};
 use crate::analysis::summary::{Estimate, Summary, TenantSummary};
 use crate::digits::range;
-use crate::number::{
-    TimeUnit, measured, or_unknown, percent, share_range, short, short_beside, tells_of_others,
-};
+use crate::number::{measured, or_unknown, percent, share_range, short, short_beside, tells_of_others};
+use crate::sections::answer::unit_of;
 
 /// A card for each tenant.
 pub(super) fn cards(summary: &Summary) -> Block {
@@ -19,7 +18,7 @@ pub(super) fn cards(summary: &Summary) -> Block {
 }
 
 fn card(number: usize, tenant: &TenantSummary, seconds: Option<f64>) -> Card {
-    let unit = TimeUnit::for_millis(tenant.response_ms.usual().into_iter());
+    let unit = unit_of(tenant);
     let stats = &tenant.response_ms;
     let time = |name, of: Estimate| Glance {
         name,

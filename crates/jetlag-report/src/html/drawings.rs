@@ -6,9 +6,10 @@ use super::traced;
 use super::view::{Block, Chart, Key, words};
 use crate::analysis::plot::{Axis, Dot, SignalPlot, SizeLine, SizePlot};
 use crate::analysis::summary::input_effect::{Counted, InputEffect};
-use crate::analysis::summary::{Slowdown, Summary, TenantSummary};
+use crate::analysis::summary::{Slowdown, Summary};
 use crate::number::TimeUnit;
 use crate::sections::Drawing;
+use crate::sections::answer::unit_of;
 
 /// The blocks of a drawing; none where there is nothing to draw.
 pub(super) fn blocks(drawing: Drawing, summary: &Summary) -> Vec<Block> {
@@ -21,10 +22,6 @@ pub(super) fn blocks(drawing: Drawing, summary: &Summary) -> Vec<Block> {
         Drawing::EnergyPerFrame => per_frame(summary),
         Drawing::TracedFrames => traced::frames(summary),
     }
-}
-
-fn unit_of(tenant: &TenantSummary) -> TimeUnit {
-    TimeUnit::for_millis(tenant.response_ms.usual().into_iter())
 }
 
 fn logarithmic(axis: Axis) -> &'static str {

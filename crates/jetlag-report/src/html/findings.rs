@@ -113,7 +113,8 @@ pub(super) fn placed(findings: &[Finding], prefix: &str, sections: &mut [Section
     of_run
 }
 
-fn view(finding: &Finding, id: String) -> FindingView {
+/// A finding as the page shows it.
+pub(super) fn view(finding: &Finding, id: String) -> FindingView {
     FindingView {
         id,
         code: finding.code.clone(),

@@ -6,7 +6,7 @@ use super::view::{Block, Chart, Key, words};
 use crate::analysis::compare::{Comparison, FigureComparison, TenantComparison};
 use crate::analysis::plot::Shape;
 use crate::analysis::summary::TenantSummary;
-use crate::number::TimeUnit;
+use crate::sections::answer::unit_of;
 
 /// The figures whose intervals are marked, by the share of frames that they are at.
 const MARKED: [(&str, &str, f64); 2] = [("response.p50", "p50", 0.5), ("response.p99", "p99", 0.99)];
@@ -70,7 +70,7 @@ fn of_tenant(tenant: &TenantSummary, comparison: &Comparison, runs: &[Reported])
     if curves.len() < 2 {
         return Vec::new();
     }
-    let unit = TimeUnit::for_millis(tenant.response_ms.usual().into_iter());
+    let unit = unit_of(tenant);
     let Some(drawn) = chart(name, &curves, tenant.deadline_ms, unit) else {
         return Vec::new();
     };

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use askama::Template;
 
 use super::charts::roofline::{Mark, NamedRoofs, below, chart};
+use super::findings::view;
 use super::view::{Block, Chart, FindingView, Key, Section, words};
 use super::{filters, sections};
 use crate::analysis::roofline::{
@@ -47,13 +48,7 @@ pub fn write(roofline: &Roofline, out: &mut dyn Write) -> io::Result<()> {
         version: env!("CARGO_PKG_VERSION"),
         about: about(&roofline.runs),
         findings: findings
-            .map(|(at, finding)| FindingView {
-                id: format!("finding{at}"),
-                code: finding.code.clone(),
-                tenant: finding.tenant.clone().unwrap_or_default(),
-                message: words(&finding.message),
-                advice: words(&finding.advice),
-            })
+            .map(|(at, finding)| view(finding, format!("finding{at}")))
             .collect(),
         title,
         sections: all,

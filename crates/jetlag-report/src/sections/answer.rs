@@ -118,7 +118,7 @@ fn quantiles(tenant: &TenantSummary) -> String {
     )
 }
 
-fn unit_of(tenant: &TenantSummary) -> TimeUnit {
+pub(crate) fn unit_of(tenant: &TenantSummary) -> TimeUnit {
     TimeUnit::for_millis(tenant.response_ms.usual().into_iter())
 }
 

@@ -124,7 +124,7 @@ fn layer(node: &NodeSummary, unit: TimeUnit, extent: Extent) -> [Cell; 7] {
 }
 
 /// A name, or that there is none.
-fn known(name: &str) -> &str {
+pub(super) fn known(name: &str) -> &str {
     if name.is_empty() { UNKNOWN } else { name }
 }
 

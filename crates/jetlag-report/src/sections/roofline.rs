@@ -5,6 +5,7 @@ use std::convert::Infallible;
 
 use jetlag_figure::section::{Cell, Section as OfReport, Table, Tone};
 
+use super::layers::known;
 use super::{Extent, grouped};
 use crate::analysis::roofline::{
     Ceilings, Coefficient, EnergyRoofline, LayerPoint, NetworkPoint, OperatorPoints, Roofline, RunRoofline,
@@ -63,7 +64,7 @@ pub(crate) fn of_ceilings(section: Section, own: &Ceilings) -> Section {
 }
 
 /// A number with its prefix, and a blank before a unit.
-fn spaced(number: f64) -> String {
+pub(crate) fn spaced(number: f64) -> String {
     let text = scaled(number);
     match text.ends_with(|last: char| last.is_ascii_digit()) {
         true => text + " ",
@@ -293,10 +294,6 @@ fn types(layers: &[&LayerPoint]) -> Table {
         ]);
     }
     table.without_empty_columns()
-}
-
-fn known(name: &str) -> &str {
-    if name.is_empty() { UNKNOWN } else { name }
 }
 
 fn bytes(known: Option<u64>) -> Cell {

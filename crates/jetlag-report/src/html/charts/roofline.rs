@@ -10,6 +10,7 @@ use super::{
 use crate::analysis::plot::Axis;
 use crate::analysis::roofline::{Limit, Roofs};
 use crate::number::scaled;
+use crate::sections::roofline::spaced;
 
 /// A mark of the chart.
 #[derive(Clone, Debug)]
@@ -134,7 +135,7 @@ fn roof(plane: &Plane<'_, '_>, own: &NamedRoofs, x: Axis, y: Axis) -> Drawing<()
     plane.path(ends, line(LETTERS, 8))?;
     let [_, right, _, _] = plane.bounds();
     let above = letters().pos(Pos::new(HPos::Right, VPos::Bottom));
-    let text = format!("{} {}FLOP/s", own.name, with_blank(peak));
+    let text = format!("{} {}FLOP/s", own.name, spaced(peak));
     plane.draw(Text::new(
         text,
         (right - 2 * FINE, plane.y(peak) - 3 * FINE),
@@ -149,7 +150,7 @@ fn roof(plane: &Plane<'_, '_>, own: &NamedRoofs, x: Axis, y: Axis) -> Drawing<()
             plane.y(way(y0, peak)) - 2 * FINE,
         );
         plane.draw(Text::new(
-            format!("{}B/s", with_blank(own.roofs.bytes_per_s)),
+            format!("{}B/s", spaced(own.roofs.bytes_per_s)),
             place,
             style,
         ))?;
@@ -160,14 +161,6 @@ fn roof(plane: &Plane<'_, '_>, own: &NamedRoofs, x: Axis, y: Axis) -> Drawing<()
             .filter(|(x1, _)| *x1 >= x.from),
         line(OTHER, 2),
     )
-}
-
-fn with_blank(number: f64) -> String {
-    let text = scaled(number);
-    match text.ends_with(|last: char| last.is_ascii_digit()) {
-        true => text + " ",
-        false => text,
-    }
 }
 
 /// What the axes are.

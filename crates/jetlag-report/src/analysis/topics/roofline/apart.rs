@@ -42,30 +42,42 @@ pub(super) fn apart(
             .work
             .as_ref()
             .ok_or_else(|| format!("the work of {} is not known", network.name))?;
-        let placed = roofs
-            .place(own.flops as f64, own.fused_bytes as f64, ms / 1e3)
-            .ok_or_else(|| {
-                format!(
-                    "{} computes nothing or moves nothing, or took no time",
-                    network.name
-                )
-            })?;
+        let counts = [own.flops, own.fused_bytes, own.round_trip_bytes];
+        let point = point(roofs, counts, ms).ok_or_else(|| {
+            format!(
+                "{} computes nothing or moves nothing, or took no time",
+                network.name
+            )
+        })?;
         Ok(NetworkApart {
             name: network.name.clone(),
             point: NetworkPoint {
-                flops: own.flops,
-                bytes: own.fused_bytes,
-                round_trip_bytes: own.round_trip_bytes,
-                ms,
-                intensity: placed.intensity,
-                attainable_flops_per_s: placed.attainable_flops_per_s,
-                achieved_flops_per_s: placed.achieved_flops_per_s,
-                share: placed.share,
-                roof: placed.limit,
-                bound: placed.limit.into(),
                 is_upper_bound: own.nodes_bound > 0,
+                ..point
             },
         })
     })
     .collect()
+}
+
+/// Where a network of these operations, bytes and bytes of the round trip lies; its counts are taken as exact, and the roof as its bound.
+pub(super) fn point(
+    roofs: &Roofs,
+    [flops, bytes, round_trip_bytes]: [u64; 3],
+    ms: f64,
+) -> Option<NetworkPoint> {
+    let place = roofs.place(flops as f64, bytes as f64, ms / 1e3)?;
+    Some(NetworkPoint {
+        flops,
+        bytes,
+        round_trip_bytes,
+        ms,
+        intensity: place.intensity,
+        attainable_flops_per_s: place.attainable_flops_per_s,
+        achieved_flops_per_s: place.achieved_flops_per_s,
+        share: place.share,
+        roof: place.limit,
+        bound: place.limit.into(),
+        is_upper_bound: false,
+    })
 }

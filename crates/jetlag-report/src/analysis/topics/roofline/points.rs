@@ -1,6 +1,6 @@
 //! A run's tenants, their networks and layers, placed below the roofs.
 
-use super::apart::apart;
+use super::apart::{apart, point};
 use super::ceilings::{Ceilings, Processor};
 use super::gather::Gathered;
 use super::limits::RooflineLimit;
@@ -223,21 +223,13 @@ impl Of<'_> {
         let ms = stage
             .and_then(|(_, stats)| stats.mean.value)
             .ok_or("no frame was completed, or its backend does not tell the time of compute")?;
-        let placed = roofs
-            .place(total.flops as f64, total.bytes as f64, ms / 1e3)
+        let counts = [total.flops, total.bytes, total.round_trip];
+        let point = point(roofs, counts, ms)
             .ok_or("its networks compute nothing or move nothing, or took no time")?;
         Ok(NetworkPoint {
-            flops: total.flops,
-            bytes: total.bytes,
-            round_trip_bytes: total.round_trip,
-            ms,
-            intensity: placed.intensity,
-            attainable_flops_per_s: placed.attainable_flops_per_s,
-            achieved_flops_per_s: placed.achieved_flops_per_s,
-            share: placed.share,
-            roof: placed.limit,
-            bound: self.bound(ms).unwrap_or(placed.limit.into()),
+            bound: self.bound(ms).unwrap_or(point.bound),
             is_upper_bound: total.is_upper_bound,
+            ..point
         })
     }
 
