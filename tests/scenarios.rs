@@ -381,3 +381,24 @@ fn every_metric_of_expectations_is_documented_where_scenarios_are_described() {
         assert!(missing.is_empty(), "{missing:?}");
     }
 }
+
+#[test]
+fn what_is_declared_of_a_field_is_what_the_documentation_says_of_it() {
+    use jetlag::scenario::{Arrival, GpuUse, Overload, Scenario, Tenant};
+    let fields = [Scenario::documented(), Tenant::documented(), GpuUse::documented()];
+    let choices = [Arrival::documented(), Overload::documented()];
+    let fields = fields.iter().flatten().map(ToString::to_string);
+    let rows: Vec<String> = fields
+        .chain(choices.iter().flatten().map(ToString::to_string))
+        .collect();
+    assert!(rows.len() > 30, "{rows:?}");
+    let missing: Vec<String> = rows
+        .into_iter()
+        .filter(|row| !DOCS.lines().any(|line| line == row))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "docs/scenarios.md has other lines than these, which follow from the declarations:\n{}",
+        missing.join("\n")
+    );
+}

@@ -131,26 +131,3 @@ pub(super) static SOURCES: Choices<'_> = Choices {
         choice("Shared", &["name"], 1, "Shared(\"front\")"),
     ],
 };
-
-pub(super) static ARRIVALS: Choices<'_> = Choices {
-    what: "arrival",
-    default: "Closed",
-    all: &[
-        plain("Closed"),
-        choice("Periodic", &["hz", "phase", "jitter"], 1, "Periodic(hz: 30)"),
-        choice("Poisson", &["hz"], 1, "Poisson(hz: 30)"),
-        choice("Sampled", &["hz", "phase"], 1, "Sampled(hz: 10)"),
-        choice("Replay", &["speed"], 1, "Replay(speed: 1.0)"),
-        plain("Live"),
-    ],
-};
-
-pub(super) static OVERLOADS: Choices<'_> = Choices {
-    what: "overload",
-    default: "DropOldest",
-    all: &[
-        choice("Queue", &["capacity"], 1, "Queue(capacity: 100)"),
-        choice("DropOldest", &["queue"], 1, "DropOldest(queue: 1)"),
-        choice("DropNewest", &["queue"], 1, "DropNewest(queue: 1)"),
-    ],
-};

@@ -4,19 +4,20 @@
 //! `Processes` are there copies; that rule and those of the two fields are here.
 
 use super::file::TenantFile;
-use super::gpu::{A_DEVICE, DEVICES};
 use super::rules::require;
-use super::{Sharing, Tenant};
+use super::{Sharing, Tenant, is_device};
 use crate::written::{Place, ProblemKind, Reader, Spot, shown};
 
 /// More processes of one tenant than any GPU serves at once.
 const MOST_PROCESSES: usize = 64;
+/// What each of `gpus` is.
+const A_DEVICE: &str = "a device's number, from 0 to 63";
 /// As long as a tenant's name may be.
 const LONGEST_NAME: usize = 64;
 
 /// Every tenant with its copies after it. `resolved` are the tenants as typed, in their order.
 pub(super) fn expand(
-    typed: &[TenantFile],
+    typed: &[TenantFile<'_>],
     resolved: Vec<Tenant>,
     sharing: Sharing,
     r: &mut Reader,
@@ -27,8 +28,8 @@ pub(super) fn expand(
         let label = format!("tenant `{}`", shown(&tenant.name));
         let devices = devices(typed, &label, r);
         let processes = processes(typed, &devices, &label, r);
-        let place = typed.gpu.processes.given().map(|spot| &spot.place);
-        let place = place.or(typed.gpu.gpus.given().map(|spot| &spot.place));
+        let place = typed.processes.given().map(|spot| &spot.place);
+        let place = place.or(typed.gpus.given().map(|spot| &spot.place));
         if let Some(place) = place.filter(|_| sharing != Sharing::Processes) {
             let kind = ProblemKind::Contradiction {
                 what: format!("`processes` or `gpus` of {label}"),
@@ -55,8 +56,8 @@ pub(super) fn expand(
 }
 
 /// The devices that the copies are dealt out to, if any are named.
-fn devices(typed: &TenantFile, label: &str, r: &mut Reader) -> Vec<u16> {
-    let Some(Spot { value: list, place }) = typed.gpu.gpus.given() else {
+fn devices(typed: &TenantFile<'_>, label: &str, r: &mut Reader) -> Vec<u16> {
+    let Some(Spot { value: list, place }) = typed.gpus.given() else {
         return Vec::new();
     };
     let what = format!("`gpus` of {label}");
@@ -68,7 +69,7 @@ fn devices(typed: &TenantFile, label: &str, r: &mut Reader) -> Vec<u16> {
         };
         r.report(place, kind);
     }
-    if typed.gpu.gpu.given().is_some() {
+    if typed.place_of("gpu").is_some() {
         let kind = ProblemKind::Contradiction {
             what: what.clone(),
             why: "`gpu` is for one device and `gpus` for the devices of copies".into(),
@@ -77,7 +78,7 @@ fn devices(typed: &TenantFile, label: &str, r: &mut Reader) -> Vec<u16> {
         r.report(place, kind);
     }
     for (index, spot) in list.iter().enumerate() {
-        require(r, spot, spot.value < DEVICES, what.as_str(), A_DEVICE);
+        require(r, spot, is_device(spot.value), what.as_str(), A_DEVICE);
         if let Some(first) = list[..index].iter().find(|earlier| earlier.value == spot.value) {
             let kind = ProblemKind::Twice {
                 what: format!("device {} in {what}", spot.value),
@@ -90,8 +91,8 @@ fn devices(typed: &TenantFile, label: &str, r: &mut Reader) -> Vec<u16> {
 }
 
 /// How many there are: as said, or one a device.
-fn processes(typed: &TenantFile, devices: &[u16], label: &str, r: &mut Reader) -> usize {
-    let Some(spot) = typed.gpu.processes.given() else {
+fn processes(typed: &TenantFile<'_>, devices: &[u16], label: &str, r: &mut Reader) -> usize {
+    let Some(spot) = typed.processes.given() else {
         return devices.len().max(1);
     };
     let least = devices.len().max(1);

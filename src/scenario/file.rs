@@ -1,73 +1,44 @@
 //! The scenario as typed: every field with its place, nothing filled in.
 //!
-//! This file is the list of the fields that a scenario may have, and of how each is written; the words that may stand
-//! in one are in `choices.rs`.
-//! Defaults, and whether values make sense together, are the affair of `resolve.rs`.
+//! Plain fields are declared with the record ([`declared!`](crate::record::declared)); here are those whose meaning is not what is typed. The words
+//! that may stand in one are in `choices.rs`. Whether values make sense together is the affair of `resolve.rs`.
 
 use crate::units::Nanos;
-use crate::written::{Kind, Node, Place, ProblemKind, Read, Reader, Spot, one_of};
+use crate::written::{Fields, Kind, Node, Place, ProblemKind, Read, Reader, Spot, one_of, shown};
 
-use super::choices::{ARRIVALS, BACKENDS, LATENCIES, OVERLOADS, SOURCES};
+use super::choices::{BACKENDS, LATENCIES, SOURCES};
 use super::fusion::{self, FusionFile};
-use super::gpu::{self, GpuFile};
 use super::made::{self, NetworkFile};
 use super::recorded::{self, RecordedFile};
 use super::shared::{self, SharedSources};
 use super::steps::{self, DutyCycleFile, MatrixFile};
 use super::stored::{ReadingFile, folder, reading};
 use super::stress::{self, StressFile};
-use super::trace::{self, TraceFile};
 use super::video::{self, CameraFile, VideoFile};
-use super::{
-    ClockKind, Clocks, Missing, Mps, PointFormat, PowerMode, Provider, Release, Sensor, Sharing,
-    TelemetrySource,
-};
+use super::{Arrival, GpuUse, Overload, PointFormat, Provider, Scenario, Sensor, Tenant};
 
 /// A scenario as typed.
-#[derive(Debug, Default)]
-pub(super) struct ScenarioFile {
+pub(super) struct ScenarioFile<'n> {
+    fields: Fields<'n>,
+    /// What is declared with the record, every default filled in.
+    pub(super) plain: Scenario,
     pub(super) name: Read<String>,
-    pub(super) duration: Read<Nanos>,
-    pub(super) warmup: Read<Nanos>,
-    pub(super) turn: Read<Nanos>,
-    pub(super) seed: Read<u64>,
-    pub(super) clock: Read<ClockKind>,
-    pub(super) sharing: Read<Sharing>,
-    pub(super) mps: Read<Mps>,
-    pub(super) release: Read<Release>,
-    pub(super) baseline: Read<BaselineFile>,
     pub(super) matrix: Read<MatrixFile>,
     pub(super) duty_cycle: Read<DutyCycleFile>,
-    pub(super) trace: Read<TraceFile>,
-    pub(super) telemetry: Read<TelemetryFile>,
-    pub(super) clocks: Read<Clocks>,
-    pub(super) power_mode: Read<PowerMode>,
-    pub(super) sim_contention: Read<f64>,
-    pub(super) watchdog: Read<Nanos>,
     pub(super) expect: Read<Vec<Spot<String>>>,
     /// Names of the sources that tenants may share.
     pub(super) sources: Vec<Spot<String>>,
-    pub(super) tenants: Option<Spot<Vec<TenantFile>>>,
-}
-
-/// `baseline: (idle: "3s", alone: true)`.
-#[derive(Debug, Clone, Default)]
-pub(super) struct BaselineFile {
-    pub(super) idle: Read<Nanos>,
-    pub(super) alone: Read<bool>,
-}
-
-/// The field `telemetry`, as in `telemetry: (interval: "100ms")`.
-#[derive(Debug, Clone, Default)]
-pub(super) struct TelemetryFile {
-    pub(super) interval: Read<Nanos>,
-    pub(super) sources: Read<Vec<Spot<TelemetrySource>>>,
+    pub(super) tenants: Option<Spot<Vec<TenantFile<'n>>>>,
 }
 
 /// A tenant as typed.
-#[derive(Debug)]
-pub(super) struct TenantFile {
+pub(super) struct TenantFile<'n> {
+    fields: Fields<'n>,
     pub(super) place: Place,
+    /// "tenant `camera`", for messages.
+    pub(super) label: String,
+    /// What is declared with the record, every default filled in.
+    pub(super) plain: Tenant,
     pub(super) name: Option<Spot<String>>,
     pub(super) detector: Read<DetectorFile>,
     /// A network in place of the one that the detector's spec names.
@@ -77,18 +48,32 @@ pub(super) struct TenantFile {
     pub(super) source: Read<SourceFile>,
     /// The name of a source that it shares with others.
     pub(super) shared: Option<Spot<String>>,
-    pub(super) arrival: Read<ArrivalFile>,
-    pub(super) deadline: Read<Nanos>,
-    pub(super) overload: Read<OverloadFile>,
-    pub(super) priority: Read<i32>,
-    pub(super) depth: Read<usize>,
+    pub(super) arrival: Read<Arrival>,
+    pub(super) overload: Read<Overload>,
     pub(super) batch: Read<usize>,
     pub(super) batch_wait: Read<Nanos>,
     pub(super) cpus: Read<Vec<Spot<usize>>>,
-    pub(super) record_detections: Read<bool>,
-    pub(super) missing: Read<Missing>,
-    pub(super) frames: Read<u64>,
-    pub(super) gpu: GpuFile,
+    pub(super) processes: Read<usize>,
+    pub(super) gpus: Read<Vec<Spot<u16>>>,
+}
+
+impl<'n> ScenarioFile<'n> {
+    /// Where a field is written, if it is.
+    pub(super) fn place_of(&self, field: &str) -> Option<&'n Place> {
+        self.fields.get(field).map(|node| &node.place)
+    }
+}
+
+impl<'n> TenantFile<'n> {
+    /// Where a field is written, if it is.
+    pub(super) fn place_of(&self, field: &str) -> Option<&'n Place> {
+        self.written(field).map(|node| &node.place)
+    }
+
+    /// What is written for a field.
+    pub(super) fn written(&self, field: &str) -> Option<&'n Node> {
+        self.fields.get(field)
+    }
 }
 
 /// What may stand for a detector.
@@ -173,60 +158,10 @@ pub(super) enum SourceFile {
     },
 }
 
-/// What may stand for an arrival process.
-#[derive(Debug)]
-pub(super) enum ArrivalFile {
-    Closed,
-    Periodic {
-        hz: Spot<f64>,
-        phase: Read<Nanos>,
-        jitter: Read<Nanos>,
-    },
-    Poisson {
-        hz: Spot<f64>,
-    },
-    Sampled {
-        hz: Spot<f64>,
-        phase: Read<Nanos>,
-    },
-    Replay {
-        speed: Read<f64>,
-    },
-    Live,
-}
+/// The fields of a scenario that are not declared with the record.
+const SCENARIO_FIELDS: &[&str] = &["name", "matrix", "duty_cycle", "expect", "sources", "tenants"];
 
-/// What may stand for overload.
-#[derive(Debug)]
-pub(super) enum OverloadFile {
-    Queue { capacity: Read<usize> },
-    DropOldest { queue: Read<usize> },
-    DropNewest { queue: Read<usize> },
-}
-
-const SCENARIO_FIELDS: &[&str] = &[
-    "name",
-    "duration",
-    "warmup",
-    "turn",
-    "seed",
-    "clock",
-    "sharing",
-    "mps",
-    "release",
-    "baseline",
-    "matrix",
-    "duty_cycle",
-    "trace",
-    "telemetry",
-    "clocks",
-    "power_mode",
-    "sim_contention",
-    "watchdog",
-    "expect",
-    "sources",
-    "tenants",
-];
-
+/// The fields of a tenant that are not declared with the record.
 const TENANT_FIELDS: &[&str] = &[
     "name",
     "detector",
@@ -234,58 +169,33 @@ const TENANT_FIELDS: &[&str] = &[
     "backend",
     "source",
     "arrival",
-    "deadline",
     "overload",
-    "priority",
-    "depth",
     "batch",
     "batch_wait",
     "cpus",
-    "record_detections",
-    "missing",
-    "frames",
-    "transfer",
-    "graph",
-    "sync",
-    "context_memory",
-    "share",
-    "gpu",
-    "preprocess",
     "processes",
     "gpus",
 ];
 
 /// Reads the tree; what is wrong with it is in the reader afterwards.
-pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
+pub(super) fn read<'n>(reader: &mut Reader, root: &'n Node) -> Option<ScenarioFile<'n>> {
     let r = reader;
     let fields = r.record_once_called(
         root,
         "a scenario",
         "Scenario",
         "Scenario(…) with named fields",
-        SCENARIO_FIELDS,
+        &[Scenario::FIELDS, SCENARIO_FIELDS].concat(),
         &[("sweep", "duty_cycle")],
     )?;
+    let mut plain = Scenario::default();
+    plain.fill(&mut r.declared(&fields, ""));
     let sources = shared::read(r, &fields);
     Some(ScenarioFile {
+        plain,
         name: r.optional(&fields, "name", Reader::text),
-        duration: r.optional(&fields, "duration", Reader::duration),
-        warmup: r.optional(&fields, "warmup", Reader::duration),
-        turn: r.optional(&fields, "turn", Reader::duration),
-        seed: r.optional(&fields, "seed", Reader::whole),
-        clock: r.optional(&fields, "clock", one_of("clock")),
-        sharing: r.optional(&fields, "sharing", one_of("sharing")),
-        mps: r.optional(&fields, "mps", one_of("way with MPS")),
-        release: r.optional(&fields, "release", one_of("release")),
-        baseline: r.optional(&fields, "baseline", baseline),
         matrix: r.optional(&fields, "matrix", steps::read_matrix),
         duty_cycle: r.optional(&fields, "duty_cycle", steps::read_duty_cycle),
-        trace: r.optional(&fields, "trace", trace::read),
-        telemetry: r.optional(&fields, "telemetry", telemetry),
-        clocks: r.optional(&fields, "clocks", one_of("way with clocks")),
-        power_mode: r.optional(&fields, "power_mode", power_mode),
-        sim_contention: r.optional(&fields, "sim_contention", Reader::number),
-        watchdog: r.optional(&fields, "watchdog", Reader::duration),
         expect: r.optional(&fields, "expect", expectations),
         tenants: r.required(
             &fields,
@@ -294,34 +204,7 @@ pub(super) fn read(reader: &mut Reader, root: &Node) -> Option<ScenarioFile> {
             |r, node, field| tenants(r, node, field, &sources),
         ),
         sources: sources.names(),
-    })
-}
-
-fn power_mode(r: &mut Reader, node: &Node, field: &str) -> Option<PowerMode> {
-    match &node.kind {
-        Kind::Number(_) => r.whole(node, field).map(PowerMode::Id),
-        _ => r.text(node, field).map(PowerMode::Name),
-    }
-}
-
-fn baseline(r: &mut Reader, node: &Node, field: &str) -> Option<BaselineFile> {
-    let example = "fields in parentheses, such as (idle: \"3s\", alone: true)";
-    let fields = r.record(node, field, "Baseline", example, &["idle", "alone"])?;
-    Some(BaselineFile {
-        idle: r.optional(&fields, "idle", Reader::duration),
-        alone: r.optional(&fields, "alone", Reader::flag),
-    })
-}
-
-fn telemetry(r: &mut Reader, node: &Node, field: &str) -> Option<TelemetryFile> {
-    let example = "fields in parentheses, such as (interval: \"100ms\")";
-    let fields = r.record(node, field, "Telemetry", example, &["interval", "sources"])?;
-    Some(TelemetryFile {
-        interval: r.optional(&fields, "interval", Reader::duration),
-        sources: r.optional(&fields, "sources", |r, node, field| {
-            let expected = "a list of sources, such as [Rails, Nvml, Thermal]";
-            r.list(node, field, expected, one_of("source of samples"))
-        }),
+        fields,
     })
 }
 
@@ -331,24 +214,48 @@ fn expectations(r: &mut Reader, node: &Node, field: &str) -> Option<Vec<Spot<Str
 }
 
 /// A tenant that cannot be read is left out: its problem is noted, and a scenario with problems never runs.
-fn tenants(r: &mut Reader, node: &Node, field: &str, sources: &SharedSources<'_>) -> Option<Vec<TenantFile>> {
-    let expected = "a list of tenants, [Tenant(name: \"…\", …), …]";
-    let read = r.list(node, field, expected, |r, node, _| Some(tenant(r, node, sources)))?;
-    read.into_iter().map(|spot| spot.value).collect()
+fn tenants<'n>(
+    r: &mut Reader,
+    node: &'n Node,
+    field: &str,
+    sources: &SharedSources<'n>,
+) -> Option<Vec<TenantFile<'n>>> {
+    let Kind::List(items) = &node.kind else {
+        return r.wrong_type(node, field, "a list of tenants, [Tenant(name: \"…\", …), …]");
+    };
+    let numbered = items.iter().enumerate();
+    let read: Vec<_> = numbered
+        .map(|(index, item)| tenant(r, index, item, sources))
+        .collect();
+    read.into_iter().collect()
 }
 
-fn tenant(r: &mut Reader, node: &Node, sources: &SharedSources<'_>) -> Option<TenantFile> {
+fn tenant<'n>(
+    r: &mut Reader,
+    index: usize,
+    node: &'n Node,
+    sources: &SharedSources<'n>,
+) -> Option<TenantFile<'n>> {
     let fields = r.record(
         node,
         "a tenant",
         "Tenant",
         "Tenant(name: \"…\", …)",
-        TENANT_FIELDS,
+        &[TENANT_FIELDS, Tenant::FIELDS, GpuUse::FIELDS].concat(),
     )?;
+    let name = r.required(&fields, "name", "name: \"camera\"", Reader::text);
+    let label = match &name {
+        Some(name) => format!("tenant `{}`", shown(&name.value)),
+        None => format!("tenant {index}"),
+    };
+    let mut plain = Tenant::default();
+    plain.fill(&mut r.declared(&fields, &label));
+    plain.gpu.fill(&mut r.declared(&fields, &label));
     let mut shared = None;
     Some(TenantFile {
         place: node.place.clone(),
-        name: r.required(&fields, "name", "name: \"camera\"", Reader::text),
+        plain,
+        name,
         detector: r.optional(&fields, "detector", detector),
         network: r.optional(&fields, "network", Reader::text),
         backend: r.optional(&fields, "backend", backend),
@@ -361,20 +268,24 @@ fn tenant(r: &mut Reader, node: &Node, sources: &SharedSources<'_>) -> Option<Te
             }
         }),
         shared,
-        arrival: r.optional(&fields, "arrival", arrival),
-        deadline: r.optional(&fields, "deadline", Reader::duration),
-        overload: r.optional(&fields, "overload", overload),
-        priority: r.optional(&fields, "priority", Reader::whole),
-        depth: r.optional(&fields, "depth", Reader::whole),
+        arrival: r.optional(&fields, "arrival", |r, node, field| r.value(node, field, &label)),
+        overload: r.optional(&fields, "overload", |r, node, field| r.value(node, field, &label)),
         batch: r.optional(&fields, "batch", Reader::whole),
         batch_wait: r.optional(&fields, "batch_wait", Reader::duration),
         cpus: r.optional(&fields, "cpus", |r, node, field| {
             r.list(node, field, "a list of processors, such as [0, 1]", Reader::whole)
         }),
-        record_detections: r.optional(&fields, "record_detections", Reader::flag),
-        missing: r.optional(&fields, "missing", one_of("way with what is missing")),
-        frames: r.optional(&fields, "frames", Reader::whole),
-        gpu: gpu::read(r, &fields),
+        processes: r.optional(&fields, "processes", Reader::whole),
+        gpus: r.optional(&fields, "gpus", |r, node, field| {
+            r.list(
+                node,
+                field,
+                "a list of devices' numbers, such as [0, 1]",
+                Reader::whole,
+            )
+        }),
+        label,
+        fields,
     })
 }
 
@@ -551,45 +462,5 @@ fn source(r: &mut Reader, node: &Node, _: &str) -> Option<SourceFile> {
             return None;
         }
         _ => SourceFile::Empty,
-    })
-}
-
-fn arrival(r: &mut Reader, node: &Node, _: &str) -> Option<ArrivalFile> {
-    let (name, f) = r.choice(node, &ARRIVALS)?;
-    Some(match name {
-        "Periodic" => {
-            let phase = r.optional(&f, "phase", Reader::duration);
-            let jitter = r.optional(&f, "jitter", Reader::duration);
-            let hz = r.required(&f, "hz", "hz: 30", Reader::rate)?;
-            ArrivalFile::Periodic { hz, phase, jitter }
-        }
-        "Poisson" => ArrivalFile::Poisson {
-            hz: r.required(&f, "hz", "hz: 30", Reader::rate)?,
-        },
-        "Sampled" => {
-            let phase = r.optional(&f, "phase", Reader::duration);
-            let hz = r.required(&f, "hz", "hz: 10", Reader::rate)?;
-            ArrivalFile::Sampled { hz, phase }
-        }
-        "Replay" => ArrivalFile::Replay {
-            speed: r.optional(&f, "speed", Reader::number),
-        },
-        "Live" => ArrivalFile::Live,
-        _ => ArrivalFile::Closed,
-    })
-}
-
-fn overload(r: &mut Reader, node: &Node, _: &str) -> Option<OverloadFile> {
-    let (name, f) = r.choice(node, &OVERLOADS)?;
-    Some(match name {
-        "Queue" => OverloadFile::Queue {
-            capacity: r.optional(&f, "capacity", Reader::whole),
-        },
-        "DropNewest" => OverloadFile::DropNewest {
-            queue: r.optional(&f, "queue", Reader::whole),
-        },
-        _ => OverloadFile::DropOldest {
-            queue: r.optional(&f, "queue", Reader::whole),
-        },
     })
 }

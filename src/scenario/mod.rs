@@ -22,7 +22,6 @@ mod steps;
 mod stored;
 mod stress;
 mod tenant;
-mod trace;
 mod video;
 
 use crate::units::Bytes;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::files;
 use crate::units::Nanos;
-use crate::written::{Place, ProblemKind, Problems, Read, Reader, Spot, parse, shown};
+use crate::written::{Place, ProblemKind, Problems, Reader, Spot, parse, shown};
 
 use super::ResolveEnv;
 use super::copies;
@@ -18,11 +18,7 @@ use super::rules::{self, Context, Whole, require};
 use super::shared;
 use super::steps;
 use super::tenant::resolve_tenant;
-use super::trace;
-use super::{
-    BackendChoice, Baseline, ClockKind, Clocks, FORMAT, Mps, PowerMode, Release, Scenario, Sharing,
-    Telemetry, Tenant, set,
-};
+use super::{BackendChoice, ClockKind, FORMAT, Mps, Scenario, Sharing, Tenant, set};
 
 /// Reads a scenario file, applies the `--set` overrides (`path=value` each) and resolves it. Paths in it
 /// are relative to its folder, or else to the current one.
@@ -64,29 +60,18 @@ pub fn from_str(
     }
 }
 
-/// Beyond this, adding durations to stamps could overflow, and nobody waits for the result.
-const LONGEST_RUN: Nanos = Nanos::from_secs(366 * 24 * 3600);
-
 /// In a shorter turn few tenants would have a frame.
 const SHORTEST_TURN: Nanos = Nanos::from_millis(100);
 
-fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mut Reader) -> Scenario {
-    let duration = typed.duration.or(Nanos::from_secs(10));
-    let seed = typed.seed.or(0);
-    let clock = typed.clock.or(ClockKind::Real);
-    let warmup = warmup(typed, duration, r);
-    for (field, read) in [("duration", &typed.duration), ("warmup", &typed.warmup)] {
-        if let Some(spot) = read.given() {
-            let zero_is_wrong = field == "duration" && spot.value == Nanos::ZERO;
-            require(
-                r,
-                spot,
-                !zero_is_wrong && spot.value <= LONGEST_RUN,
-                field,
-                "above zero and at most 366 days",
-            );
-        }
-    }
+fn resolve(typed: &ScenarioFile<'_>, shown_name: &str, context: &Context<'_>, r: &mut Reader) -> Scenario {
+    let Scenario {
+        duration,
+        seed,
+        clock,
+        sharing,
+        ..
+    } = typed.plain;
+    let warmup = warmup(typed, r);
     let tenants: Vec<_> = match &typed.tenants {
         None => Vec::new(),
         Some(spot) => {
@@ -105,34 +90,43 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
                 clock,
                 end: warmup + duration,
             };
-            let resolved = spot.value.iter().enumerate();
-            let resolved = resolved.map(|(index, tenant)| resolve_tenant(tenant, index, &whole, context, r));
+            let resolved = spot.value.iter();
+            let resolved = resolved.map(|tenant| resolve_tenant(tenant, &whole, context, r));
             let resolved = resolved.collect();
-            let all = copies::expand(&spot.value, resolved, typed.sharing.or_default(), r);
+            let all = copies::expand(&spot.value, resolved, sharing, r);
             if spot.value.len() <= MOST_TENANTS {
                 number_of_tenants(all.len(), &spot.place, r);
             }
             all
         }
     };
-    if let Some(spot) = typed.sharing.given() {
-        rules::sharing(spot, clock, r);
+    if let Some(place) = typed.place_of("sharing") {
+        rules::sharing(sharing, place, clock, r);
     }
     processes(typed, r);
     if let Some(typed) = &typed.tenants {
-        gpu::shares(typed.value.iter().map(|tenant| &tenant.gpu), r);
+        gpu::shares(typed.value.iter(), r);
     }
-    if let Some(spot) = typed.watchdog.given() {
-        let ok = spot.value >= Nanos::from_millis(10) && spot.value <= LONGEST_RUN;
-        require(r, spot, ok, "watchdog", "from 10ms, such as \"10s\"");
+    for (field, why) in [
+        ("trace", "under the virtual clock no GPU runs"),
+        (
+            "power_mode",
+            "under `clock: Virtual` nothing runs on this machine",
+        ),
+    ] {
+        if let Some(place) = typed.place_of(field).filter(|_| clock == ClockKind::Virtual) {
+            r.report(
+                place,
+                ProblemKind::Contradiction {
+                    what: format!("`{field}`"),
+                    why: why.into(),
+                    advice: "leave it out, or use `clock: Real`".into(),
+                },
+            );
+        }
     }
-    if let Some(spot) = typed.sim_contention.given() {
-        // Beyond a hundredfold a model says nothing, and far beyond it no frame would end in simulated time.
-        let ok = (0.0..=100.0).contains(&spot.value);
-        require(r, spot, ok, "sim_contention", "from 0 to 100, such as 0.5");
-    }
-    if let Some(Spot { value, place }) = typed.sim_contention.given()
-        && *value != 0.0
+    if let Some(place) = typed.place_of("sim_contention")
+        && typed.plain.sim_contention != 0.0
         && tenants
             .iter()
             .all(|tenant| !matches!(tenant.backend, BackendChoice::Sim(_)))
@@ -147,35 +141,15 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
             },
         );
     }
+    turn(typed, r);
     let scenario = Scenario {
         name: name(typed, shown_name, r),
-        duration,
         warmup,
-        turn: turn(typed, duration, r),
-        seed,
-        clock,
-        sharing: typed.sharing.or(Sharing::Streams),
-        mps: typed.mps.or_default(),
-        release: typed.release.or(Release::Sleep),
-        baseline: baseline(typed, r),
-        matrix: steps::matrix(
-            &typed.matrix,
-            typed.sharing.or(Sharing::Streams),
-            clock,
-            &tenants,
-            r,
-        ),
+        matrix: steps::matrix(&typed.matrix, sharing, clock, &tenants, r),
         duty_cycle: steps::duty_cycle(&typed.duty_cycle, clock, &tenants, r),
-        trace: trace::resolve(&typed.trace, clock, r),
-        telemetry: telemetry(typed, r),
-        clocks: typed.clocks.or(Clocks::AsIs),
-        power_mode: power_mode(typed, clock, r),
-        sim_contention: typed.sim_contention.or(0.0),
-        watchdog: typed.watchdog.or(super::default_watchdog()),
         expect: expectations(typed, &tenants, context.env, r),
         tenants,
-        // No file says so.
-        allow_commands: false,
+        ..typed.plain.clone()
     };
     let named = typed.tenants.iter().flat_map(|all| &all.value);
     let named: Vec<_> = named.filter_map(|tenant| tenant.shared.as_ref()).collect();
@@ -184,44 +158,44 @@ fn resolve(typed: &ScenarioFile, shown_name: &str, context: &Context<'_>, r: &mu
     scenario
 }
 
-fn power_mode(typed: &ScenarioFile, clock: ClockKind, r: &mut Reader) -> Option<PowerMode> {
-    let Spot { value, place } = typed.power_mode.given()?;
-    if clock == ClockKind::Virtual {
-        r.report(
-            place,
-            ProblemKind::Contradiction {
-                what: "`power_mode`".into(),
-                why: "under `clock: Virtual` nothing runs on this machine".into(),
-                advice: "leave it out, or use clock: Real".into(),
-            },
-        );
-    }
-    Some(value.clone())
-}
-
-fn warmup(typed: &ScenarioFile, duration: Nanos, r: &mut Reader) -> Nanos {
-    let usual = Nanos::from_secs(1).min(duration);
-    let Some(spot) = typed.warmup.given() else {
-        return usual;
+/// At most the duration: the usual warm-up is as short, and a longer one is refused.
+fn warmup(typed: &ScenarioFile<'_>, r: &mut Reader) -> Nanos {
+    let Scenario { duration, warmup, .. } = typed.plain;
+    let Some(place) = typed.place_of("warmup") else {
+        return warmup.min(duration);
     };
     // Of a duration that is itself wrong, nothing follows for the warm-up.
-    let comparable = duration > Nanos::ZERO && !matches!(typed.duration, Read::Wrong);
-    if spot.value > duration && comparable {
-        let wanted = format!("at most the duration, {duration}; shorten it or lengthen the duration");
-        require(r, spot, false, "warmup", &wanted);
+    if warmup > duration && !is_wrong(typed, "duration", r) {
+        let kind = ProblemKind::OutOfRange {
+            what: "`warmup`".into(),
+            found: warmup.to_string(),
+            wanted: format!("at most the duration, {duration}; shorten it or lengthen the duration"),
+        };
+        r.report(place, kind);
     }
-    spot.value
+    warmup
 }
 
 /// The length of turns that was asked for. Where tenants take none it changes nothing: `--matrix` may ask for them later.
-fn turn(typed: &ScenarioFile, duration: Nanos, r: &mut Reader) -> Option<Nanos> {
-    let spot = typed.turn.given()?;
-    if matches!(typed.duration, Read::Wrong) {
-        return None;
+fn turn(typed: &ScenarioFile<'_>, r: &mut Reader) {
+    let (Some(turn), Some(place)) = (typed.plain.turn, typed.place_of("turn")) else {
+        return;
+    };
+    let longest = typed.plain.duration.max(SHORTEST_TURN);
+    if !(SHORTEST_TURN..=longest).contains(&turn) && !is_wrong(typed, "duration", r) {
+        let kind = ProblemKind::OutOfRange {
+            what: "`turn`".into(),
+            found: turn.to_string(),
+            wanted: "from 100ms to the duration, such as \"2s\"".into(),
+        };
+        r.report(place, kind);
     }
-    let ok = spot.value >= SHORTEST_TURN && spot.value <= duration.max(SHORTEST_TURN);
-    require(r, spot, ok, "turn", "from 100ms to the duration, such as \"2s\"");
-    Some(spot.value)
+}
+
+/// Whether what is written for a field has been reported as wrong.
+fn is_wrong(typed: &ScenarioFile<'_>, field: &str, r: &Reader) -> bool {
+    let place = typed.place_of(field);
+    r.problems.iter().any(|problem| Some(&problem.place) == place)
 }
 
 fn is_legal(c: char) -> bool {
@@ -235,7 +209,7 @@ pub fn is_name(text: &str) -> bool {
 }
 
 /// The run file is called after it, so it must do as a part of a file's name.
-fn name(typed: &ScenarioFile, shown_name: &str, r: &mut Reader) -> String {
+fn name(typed: &ScenarioFile<'_>, shown_name: &str, r: &mut Reader) -> String {
     let Some(spot) = typed.name.given() else {
         let stem = Path::new(shown_name)
             .file_stem()
@@ -284,7 +258,7 @@ fn number_of_tenants(found: usize, place: &Place, r: &mut Reader) {
 }
 
 /// Names become channels of the run file and paths of `--set`.
-fn tenant_names(tenants: &Spot<Vec<file::TenantFile>>, r: &mut Reader) {
+fn tenant_names(tenants: &Spot<Vec<file::TenantFile<'_>>>, r: &mut Reader) {
     let names: Vec<&Spot<String>> = tenants
         .value
         .iter()
@@ -318,22 +292,27 @@ fn tenant_names(tenants: &Spot<Vec<file::TenantFile>>, r: &mut Reader) {
 }
 
 /// What only processes of their own have, and what they cannot have.
-fn processes(typed: &ScenarioFile, r: &mut Reader) {
-    let sharing = typed.sharing.or_default();
-    if let Some(spot) = typed.mps.given()
+fn processes(typed: &ScenarioFile<'_>, r: &mut Reader) {
+    let Scenario {
+        sharing,
+        mps,
+        sim_contention,
+        ..
+    } = typed.plain;
+    if let Some(place) = typed.place_of("mps")
         && sharing != Sharing::Processes
-        && spot.value != Mps::Auto
+        && mps != Mps::Auto
     {
         let kind = ProblemKind::Contradiction {
             what: "`mps`".into(),
             why: format!("MPS works between processes, but under {sharing:?} all tenants are in one process"),
             advice: "set sharing: Processes, or leave it out".into(),
         };
-        r.report(&spot.place, kind);
+        r.report(place, kind);
     }
-    if let Some(spot) = typed.sim_contention.given()
+    if let Some(place) = typed.place_of("sim_contention")
         && sharing == Sharing::Processes
-        && spot.value != 0.0
+        && sim_contention != 0.0
     {
         let kind = ProblemKind::Contradiction {
             what: "`sim_contention`".into(),
@@ -341,53 +320,16 @@ fn processes(typed: &ScenarioFile, r: &mut Reader) {
                 .into(),
             advice: "leave it out, or use another sharing mode".into(),
         };
-        r.report(&spot.place, kind);
+        r.report(place, kind);
     }
 }
 
-fn baseline(typed: &ScenarioFile, r: &mut Reader) -> Baseline {
-    let Some(spot) = typed.baseline.given() else {
-        return Baseline::default();
-    };
-    if let Some(idle) = spot.value.idle.given() {
-        let ok = idle.value > Nanos::ZERO && idle.value <= LONGEST_RUN;
-        require(
-            r,
-            idle,
-            ok,
-            "`idle` of `baseline`",
-            "above zero; leave it out to measure no idle power",
-        );
-    }
-    Baseline {
-        idle: spot.value.idle.given().map(|idle| idle.value),
-        alone: spot.value.alone.or(false),
-    }
-}
-
-fn telemetry(typed: &ScenarioFile, r: &mut Reader) -> Telemetry {
-    let usual = Nanos::from_millis(100);
-    let Some(typed) = typed.telemetry.given().map(|spot| &spot.value) else {
-        return Telemetry {
-            interval: usual,
-            sources: None,
-        };
-    };
-    let interval = &typed.interval;
-    if let Some(spot) = interval.given() {
-        let ok = spot.value >= Nanos::from_millis(1) && spot.value <= Nanos::from_secs(3600);
-        require(r, spot, ok, "`interval` of `telemetry`", "from 1ms to 1h");
-    }
-    Telemetry {
-        interval: interval.or(usual),
-        sources: typed
-            .sources
-            .given()
-            .map(|list| list.value.iter().map(|spot| spot.value).collect()),
-    }
-}
-
-fn expectations(typed: &ScenarioFile, tenants: &[Tenant], env: &ResolveEnv, r: &mut Reader) -> Vec<String> {
+fn expectations(
+    typed: &ScenarioFile<'_>,
+    tenants: &[Tenant],
+    env: &ResolveEnv,
+    r: &mut Reader,
+) -> Vec<String> {
     let list = typed.expect.given().map_or(&[][..], |spot| &spot.value);
     // Without the tenants' names every expectation would look wrong.
     if let (Some(check), Some(_)) = (env.check_expectation, &typed.tenants) {

@@ -6,11 +6,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::{
-    Arrival, Associate, BackendChoice, CameraFrom, CameraSpec, DetectorRef, FusionSpec, GpuUse, LatencyModel,
-    Overload, PowerMode, Reading, RecordingSpec, Scenario, SetSpec, SourceSpec, Tenant, VideoDecoder,
-    VideoSpec,
+    Associate, BackendChoice, CameraFrom, CameraSpec, DetectorRef, FusionSpec, LatencyModel, Reading,
+    RecordingSpec, Scenario, SetSpec, SourceSpec, Tenant, VideoDecoder, VideoSpec,
 };
-use crate::units::Nanos;
+use crate::record::field::Value;
 
 /// The scenario as text; it begins with a line that `heading` makes a comment of.
 pub fn ron(scenario: &Scenario, heading: &str) -> String {
@@ -19,21 +18,9 @@ pub fn ron(scenario: &Scenario, heading: &str) -> String {
         let _ = writeln!(out, "    {name}: {value},");
     };
     field("name", text(&scenario.name));
-    field("duration", duration(scenario.duration));
-    field("warmup", duration(scenario.warmup));
-    if let Some(turn) = scenario.turn {
-        field("turn", duration(turn));
+    for (name, value) in scenario.written_fields() {
+        field(name, value);
     }
-    field("seed", scenario.seed.to_string());
-    field("clock", format!("{:?}", scenario.clock));
-    field("sharing", format!("{:?}", scenario.sharing));
-    field("mps", format!("{:?}", scenario.mps));
-    field("release", format!("{:?}", scenario.release));
-    let idle = optional(scenario.baseline.idle.map(duration));
-    field(
-        "baseline",
-        format!("(idle: {idle}, alone: {})", scenario.baseline.alone),
-    );
     if let Some(matrix) = &scenario.matrix {
         let inputs: Vec<String> = matrix.inputs.iter().map(|group| texts(group)).collect();
         let inputs = match inputs.is_empty() {
@@ -49,35 +36,6 @@ pub fn ron(scenario: &Scenario, heading: &str) -> String {
             format!("(tenant: {tenant}, hz: {hz:?}, closed: {closed})"),
         );
     }
-    if let Some(trace) = &scenario.trace {
-        field(
-            "trace",
-            format!(
-                "(duration: {}, graphs: {:?}, calls: {}, phases: {:?})",
-                duration(trace.duration),
-                trace.graphs,
-                trace.calls,
-                trace.phases
-            ),
-        );
-    }
-    let sources = optional(
-        scenario
-            .telemetry
-            .sources
-            .as_ref()
-            .map(|sources| format!("{sources:?}")),
-    );
-    let interval = duration(scenario.telemetry.interval);
-    field("telemetry", format!("(interval: {interval}, sources: {sources})"));
-    field("clocks", format!("{:?}", scenario.clocks));
-    match &scenario.power_mode {
-        None => {}
-        Some(PowerMode::Id(id)) => field("power_mode", id.to_string()),
-        Some(PowerMode::Name(name)) => field("power_mode", text(name)),
-    }
-    field("sim_contention", format!("{:?}", scenario.sim_contention));
-    field("watchdog", duration(scenario.watchdog));
     field("expect", texts(&scenario.expect));
     let shared = shared_sources(scenario);
     if !shared.is_empty() {
@@ -131,36 +89,18 @@ fn tenant(tenant: &Tenant) -> String {
                 },
             );
         }
-        field("arrival", arrival(&tenant.arrival));
+        field("arrival", tenant.arrival.written());
     }
-    field("deadline", optional(tenant.deadline.map(duration)));
-    field("overload", overload(&tenant.overload));
-    field("priority", tenant.priority.to_string());
-    field("depth", tenant.depth.to_string());
+    field("overload", tenant.overload.written());
     if !tenant.batch.is_single() {
         field("batch", tenant.batch.size.to_string());
-        field("batch_wait", optional(tenant.batch.wait.map(duration)));
+        field("batch_wait", tenant.batch.wait.written());
     }
-    field("cpus", format!("{:?}", tenant.cpus));
-    field("record_detections", tenant.record_detections.to_string());
-    field("missing", format!("{:?}", tenant.missing));
-    field("frames", optional(tenant.frames.map(|frames| frames.to_string())));
-    let GpuUse {
-        transfer,
-        graph,
-        sync,
-        context_memory,
-        share,
-        gpu,
-        preprocess,
-    } = &tenant.gpu;
-    field("transfer", format!("{transfer:?}"));
-    field("graph", format!("{graph:?}"));
-    field("sync", format!("{sync:?}"));
-    field("context_memory", format!("{context_memory:?}"));
-    field("share", optional(share.map(|share| format!("{share:?}"))));
-    field("gpu", gpu.to_string());
-    field("preprocess", format!("{preprocess:?}"));
+    field("cpus", tenant.cpus.written());
+    let declared = tenant.written_fields().into_iter();
+    for (name, value) in declared.chain(tenant.gpu.written_fields()) {
+        field(name, value);
+    }
     if let Some(reason) = &tenant.backend_reason {
         let _ = writeln!(
             out,
@@ -198,7 +138,7 @@ fn fusion(of: &FusionSpec, tenant: &Tenant) -> String {
 fn rules(tenant: &Tenant) -> String {
     match &tenant.source {
         SourceSpec::Synchronised(set) => {
-            let (tolerance, queue, rule) = (duration(set.tolerance), set.queue, set.rule);
+            let (tolerance, queue, rule) = (set.tolerance.written(), set.queue, set.rule);
             format!("tolerance: {tolerance}, queue: {queue}, rule: {rule:?}, ")
         }
         _ => String::new(),
@@ -257,7 +197,7 @@ fn backend(backend: &BackendChoice) -> String {
             "Stress(resource: {:?}, level: {:?}, burst: {})",
             stress.resource,
             stress.level,
-            duration(stress.burst)
+            stress.burst.written()
         ),
         BackendChoice::Sim(model) => format!("Sim({})", latency(model)),
         BackendChoice::Null => "Null".to_owned(),
@@ -266,12 +206,12 @@ fn backend(backend: &BackendChoice) -> String {
 
 fn latency(model: &LatencyModel) -> String {
     match model {
-        LatencyModel::Fixed(time) => format!("Fixed({})", duration(*time)),
+        LatencyModel::Fixed(time) => format!("Fixed({})", time.written()),
         LatencyModel::Normal { mean, sd } => {
-            format!("Normal(mean: {}, sd: {})", duration(*mean), duration(*sd))
+            format!("Normal(mean: {}, sd: {})", mean.written(), sd.written())
         }
         LatencyModel::LogNormal { median, sigma } => {
-            format!("LogNormal(median: {}, sigma: {sigma:?})", duration(*median))
+            format!("LogNormal(median: {}, sigma: {sigma:?})", median.written())
         }
         LatencyModel::Bimodal {
             fast,
@@ -279,11 +219,11 @@ fn latency(model: &LatencyModel) -> String {
             slow_share,
         } => format!(
             "Bimodal(fast: {}, slow: {}, slow_share: {slow_share:?})",
-            duration(*fast),
-            duration(*slow)
+            fast.written(),
+            slow.written()
         ),
         LatencyModel::Recorded(list) => {
-            let list: Vec<String> = list.iter().copied().map(duration).collect();
+            let list: Vec<String> = list.iter().copied().map(|time| time.written()).collect();
             format!("Recorded([{}])", list.join(", "))
         }
     }
@@ -338,9 +278,9 @@ fn source(source: &SourceSpec) -> String {
             "Bag(path: {}, topic: {:?}, from: {}{}, by: {:?}, {})",
             path(&of.path),
             of.topic,
-            duration(of.from),
+            of.from.written(),
             of.to
-                .map_or_else(String::new, |to| format!(", to: {}", duration(to))),
+                .map_or_else(String::new, |to| format!(", to: {}", to.written())),
             of.by,
             recording(&of.common)
         ),
@@ -417,43 +357,6 @@ fn reading(reading: Reading) -> String {
     }
 }
 
-fn arrival(arrival: &Arrival) -> String {
-    match arrival {
-        Arrival::Closed => "Closed".to_owned(),
-        Arrival::Periodic { hz, phase, jitter } => format!(
-            "Periodic(hz: {hz:?}, phase: {}, jitter: {})",
-            duration(*phase),
-            duration(*jitter)
-        ),
-        Arrival::Poisson { hz } => format!("Poisson(hz: {hz:?})"),
-        Arrival::Sampled { hz, phase } => format!("Sampled(hz: {hz:?}, phase: {})", duration(*phase)),
-        Arrival::Replay { speed } => format!("Replay(speed: {speed:?})"),
-        Arrival::Live => "Live".to_owned(),
-    }
-}
-
-fn overload(overload: &Overload) -> String {
-    match overload {
-        Overload::Queue { capacity } => format!("Queue(capacity: {capacity})"),
-        Overload::DropOldest { queue } => format!("DropOldest(queue: {queue})"),
-        Overload::DropNewest { queue } => format!("DropNewest(queue: {queue})"),
-    }
-}
-
-fn optional(value: Option<String>) -> String {
-    value.unwrap_or_else(|| "None".to_owned())
-}
-
-/// In the largest unit that has no fraction.
-fn duration(time: Nanos) -> String {
-    const UNITS: [(i64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    let fits = |(size, _): &&(i64, &str)| time.0 % size == 0;
-    match UNITS.iter().find(fits) {
-        Some((size, unit)) => format!("\"{}{unit}\"", time.0 / size),
-        None => format!("\"{}ns\"", time.0),
-    }
-}
-
 /// RON's strings are written as Rust's are.
 fn text(text: &str) -> String {
     format!("{text:?}")
@@ -471,22 +374,4 @@ fn path(path: &Path) -> String {
 /// A comment ends with its line.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, " ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_exact_in_the_largest_unit() {
-        for (time, written) in [
-            (0, "\"0s\""),
-            (90_000_000_000, "\"90s\""),
-            (1_500_000_000, "\"1500ms\""),
-            (1_001, "\"1001ns\""),
-            (25_000, "\"25us\""),
-        ] {
-            assert_eq!(duration(Nanos(time)), written);
-        }
-    }
 }

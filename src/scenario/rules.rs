@@ -5,12 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use super::ResolveEnv;
 use super::{ClockKind, Sharing};
 use crate::units::Nanos;
-use crate::written::{ProblemKind, Reader, Spot, shown};
-
-/// One frame in a quarter of an hour.
-pub(super) const SLOWEST_HZ: f64 = 0.001;
-/// Releases beyond this are closer together than a timer can tell.
-pub(super) const FASTEST_HZ: f64 = 100_000.0;
+use crate::written::{Place, ProblemKind, Reader, Spot, shown};
 
 /// What the rules look at beside the scenario.
 pub(super) struct Context<'a> {
@@ -103,18 +98,18 @@ macro_rules! shown_by_display {
 shown_by_display!(Nanos, f32, f64, u16, u32, u64, usize);
 
 /// Under the virtual clock there is only what can be simulated.
-pub(super) fn sharing(spot: &Spot<Sharing>, clock: ClockKind, r: &mut Reader) {
-    let can_be_simulated = match spot.value {
+pub(super) fn sharing(sharing: Sharing, place: &Place, clock: ClockKind, r: &mut Reader) {
+    let can_be_simulated = match sharing {
         Sharing::Streams | Sharing::RoundRobin | Sharing::Exclusive | Sharing::Edf => true,
         Sharing::SingleStream | Sharing::Priority | Sharing::Partition | Sharing::Processes => false,
     };
     if clock == ClockKind::Virtual && !can_be_simulated {
         let kind = ProblemKind::Contradiction {
             what: "`sharing`".into(),
-            why: format!("{:?} cannot be simulated under the Virtual clock", spot.value),
+            why: format!("{sharing:?} cannot be simulated under the Virtual clock"),
             advice: "use Streams, RoundRobin, Exclusive or Edf, or clock: Real".into(),
         };
-        r.report(&spot.place, kind);
+        r.report(place, kind);
     }
 }
 

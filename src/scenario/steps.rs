@@ -3,8 +3,8 @@
 //!
 //! Which phases come of them, and in which order, is `commands/phases.rs`'s affair.
 
-use super::rules::{self, FASTEST_HZ, SLOWEST_HZ, require};
-use super::{BackendChoice, ClockKind, DutyCycle, Matrix, Sharing, Tenant};
+use super::rules::{self, require};
+use super::{BackendChoice, ClockKind, DutyCycle, Matrix, RATES, Sharing, Tenant};
 use crate::nearest::nearest;
 use crate::written::{Node, Place, ProblemKind, Read, Reader, Spot, one_of, shown};
 
@@ -74,7 +74,7 @@ pub(super) fn matrix(
     }
     let mut ways = vec![own];
     for spot in typed.sharing.given().map_or(&[][..], |list| &list.value) {
-        rules::sharing(spot, clock, r);
+        rules::sharing(spot.value, &spot.place, clock, r);
         if !ways.contains(&spot.value) {
             ways.push(spot.value);
         }
@@ -128,8 +128,13 @@ pub(super) fn duty_cycle(
     known_tenant(name, "`tenant` of `duty_cycle`", tenants, r);
     let rates = typed.hz.given().map_or(&[][..], |list| &list.value);
     for spot in rates {
-        let ok = (SLOWEST_HZ..=FASTEST_HZ).contains(&spot.value);
-        require(r, spot, ok, "`hz` of `duty_cycle`", "from 0.001 to 100000");
+        require(
+            r,
+            spot,
+            RATES.contains(&spot.value),
+            "`hz` of `duty_cycle`",
+            "from 0.001 to 100000",
+        );
     }
     let closed = typed.closed.or(false);
     if rates.is_empty() && !closed && !matches!(typed.hz, Read::Wrong) {

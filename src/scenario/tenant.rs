@@ -12,18 +12,15 @@ mod waiting;
 
 use super::stored::ReadingFile;
 use crate::units::Nanos;
-use crate::written::{Place, ProblemKind, Read, Reader, Spot, shown};
+use crate::written::{Node, Place, ProblemKind, Read, Reader, Spot};
 
-use super::file::{ArrivalFile, BackendFile, DetectorFile, SourceFile, TenantFile};
-use super::gpu;
-use super::rules::{Context, FASTEST_HZ, SLOWEST_HZ, Whole, require};
+use super::file::{BackendFile, DetectorFile, SourceFile, TenantFile};
+use super::rules::{Context, Whole, require};
 use super::{
-    Arrival, BackendChoice, ClockKind, DetectorRef, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, Reading, Sensor,
-    SourceSpec, Tenant,
+    Arrival, BackendChoice, ClockKind, DetectorRef, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, RATES, Reading,
+    Sensor, SourceSpec, Tenant,
 };
 
-/// Frames in flight take memory each; beyond this a ring hides the lateness that it should show.
-const DEEPEST: usize = 64;
 /// Scenes are made before the run and kept in memory.
 const MOST_SCENES: usize = 4096;
 /// Larger images have no decoder.
@@ -36,8 +33,7 @@ const AHEAD: u32 = 4;
 const MOST_AHEAD: u32 = 64;
 
 pub(super) fn resolve_tenant(
-    typed: &TenantFile,
-    index: usize,
+    typed: &TenantFile<'_>,
     whole: &Whole,
     context: &Context<'_>,
     r: &mut Reader,
@@ -46,10 +42,7 @@ pub(super) fn resolve_tenant(
         typed,
         whole,
         context,
-        label: match &typed.name {
-            Some(name) => format!("tenant `{}`", shown(&name.value)),
-            None => format!("tenant {index}"),
-        },
+        label: &typed.label,
     };
     let (backend, backend_reason) = tenant.backend(r);
     let mut chosen = tenant.detector(r);
@@ -75,34 +68,10 @@ pub(super) fn resolve_tenant(
     };
     let overload = tenant.overload(&source, r);
     tenant.virtual_time(&backend, &arrival, r);
-    if let Some(spot) = typed.deadline.given() {
-        let ok = spot.value > Nanos::ZERO;
-        require(
-            r,
-            spot,
-            ok,
-            tenant.of("deadline"),
-            "above zero; leave it out for no deadline",
-        );
-    }
-    if let Some(spot) = typed.depth.given() {
-        let ok = (1..=DEEPEST).contains(&spot.value);
-        require(
-            r,
-            spot,
-            ok,
-            tenant.of("depth"),
-            "from 1 (the serial pipeline) to 64",
-        );
-    }
     let batch = tenant.batch(&backend, &arrival, r);
-    if let Some(spot) = typed.frames.given() {
-        let wanted = "above zero; leave it out to run for the duration";
-        require(r, spot, spot.value > 0, tenant.of("frames"), wanted);
-    }
     let depth = match &backend {
-        BackendChoice::Stress(stress) => stress.depth(),
-        _ => 1,
+        BackendChoice::Stress(stress) if typed.place_of("depth").is_none() => stress.depth(),
+        _ => typed.plain.depth,
     };
     Tenant {
         name: typed
@@ -117,26 +86,21 @@ pub(super) fn resolve_tenant(
         source,
         shared: typed.shared.as_ref().map(|name| name.value.clone()),
         arrival,
-        deadline: typed.deadline.given().map(|spot| spot.value),
         overload,
-        priority: typed.priority.or(0),
-        depth: typed.depth.or(depth),
+        depth,
         batch,
         cpus: tenant.cpus(r),
-        record_detections: typed.record_detections.or(true),
-        missing: typed.missing.or_default(),
-        frames: typed.frames.given().map(|spot| spot.value),
-        gpu: gpu::resolve(&typed.gpu, &tenant.label, r),
+        ..typed.plain.clone()
     }
 }
 
 /// A tenant being resolved.
 struct One<'a> {
-    typed: &'a TenantFile,
+    typed: &'a TenantFile<'a>,
     whole: &'a Whole,
     context: &'a Context<'a>,
     /// "tenant `camera`", for messages.
-    label: String,
+    label: &'a str,
 }
 
 impl One<'_> {
@@ -165,7 +129,7 @@ impl One<'_> {
                 if self.simulates() == Some(false) || has_detector {
                     let kind = ProblemKind::Missing {
                         field: "source",
-                        owner: self.label.clone(),
+                        owner: self.label.to_owned(),
                         example: "source: Synthetic(Camera), Synthetic(Lidar), Images(\"folder\") or \
                                   Points(\"folder\"); only a tenant on Sim or Null without a detector needs none"
                             .into(),
@@ -357,73 +321,46 @@ impl One<'_> {
         r.report(place, kind);
     }
 
-    fn rate(&self, spot: &Spot<f64>, r: &mut Reader) -> f64 {
-        let ok = (SLOWEST_HZ..=FASTEST_HZ).contains(&spot.value);
-        require(r, spot, ok, self.of("hz"), "from 0.001 to 100000");
-        if ok { spot.value } else { 1.0 }
-    }
-
     fn arrival(&self, r: &mut Reader) -> Arrival {
         let is_live = self.is_live();
-        let Some(Spot { value, place }) = self.typed.arrival.given() else {
+        let (Some(Spot { value, place }), Some(node)) =
+            (self.typed.arrival.given(), self.typed.written("arrival"))
+        else {
             return if is_live { Arrival::Live } else { Arrival::Closed };
         };
-        if is_live && !matches!(value, ArrivalFile::Live) {
+        if is_live && *value != Arrival::Live {
             let why = "a camera gives a frame when it has one, and cannot be asked for it";
             self.contradiction(r, place, "arrival", why, "use Live, or leave it out");
         }
-        match value {
-            ArrivalFile::Closed => Arrival::Closed,
-            ArrivalFile::Poisson { hz } => Arrival::Poisson { hz: self.rate(hz, r) },
-            ArrivalFile::Periodic { hz, phase, jitter } => {
-                let rate = self.rate(hz, r);
-                let period = Nanos::period_of_hz(rate);
-                if let Some(spot) = jitter.given()
-                    && rate == hz.value
-                {
+        match *value {
+            Arrival::Closed | Arrival::Poisson { .. } => {}
+            Arrival::Periodic { hz, phase, jitter } => {
+                let period = Nanos::period_of_hz(hz);
+                if RATES.contains(&hz) && Nanos(jitter.0.saturating_mul(2)) >= period {
                     let wanted =
                         format!("less than half of the period, {period}: releases would overtake each other");
-                    let ok = Nanos(spot.value.0.saturating_mul(2)) < period;
-                    require(r, spot, ok, self.of("jitter"), &wanted);
+                    self.out_of_range(r, node.place_of("jitter"), "jitter", jitter, &wanted);
                 }
-                Arrival::Periodic {
-                    hz: rate,
-                    phase: self.phase(phase, r),
-                    jitter: jitter.or(Nanos::ZERO),
-                }
+                self.phase(phase, node, r);
             }
-            ArrivalFile::Replay { speed } => {
-                if let Some(spot) = speed.given() {
-                    let ok = (0.001..=1000.0).contains(&spot.value);
-                    require(
-                        r,
-                        spot,
-                        ok,
-                        self.of("speed"),
-                        "from 0.001 to 1000; 1 is as captured",
-                    );
-                }
+            Arrival::Sampled { phase, .. } => {
+                let why = "Sampled takes the frame that was captured last, but the source Empty has no capture times";
+                self.needs_captures(place, why, r);
+                self.phase(phase, node, r);
+            }
+            Arrival::Replay { .. } => {
                 let why = "Replay releases frames at their capture times, but the source Empty has none";
                 self.needs_captures(place, why, r);
-                Arrival::Replay { speed: speed.or(1.0) }
             }
-            ArrivalFile::Live => {
+            Arrival::Live => {
                 if !is_live && !matches!(self.typed.source, Read::Wrong) {
                     let why = "Live releases a frame when a camera has it, and this source is none";
                     let advice = "use Replay for a recording's own times, or Periodic(hz: 30)";
                     self.contradiction(r, place, "arrival", why, advice);
                 }
-                Arrival::Live
-            }
-            ArrivalFile::Sampled { hz, phase } => {
-                let why = "Sampled takes the frame that was captured last, but the source Empty has no capture times";
-                self.needs_captures(place, why, r);
-                Arrival::Sampled {
-                    hz: self.rate(hz, r),
-                    phase: self.phase(phase, r),
-                }
             }
         }
+        *value
     }
 
     /// Whether frames come when the source has them.
@@ -446,12 +383,20 @@ impl One<'_> {
     }
 
     /// The first release's offset.
-    fn phase(&self, phase: &Read<Nanos>, r: &mut Reader) -> Nanos {
-        if let Some(spot) = phase.given() {
+    fn phase(&self, phase: Nanos, arrival: &Node, r: &mut Reader) {
+        if phase >= self.whole.end {
             let wanted = format!("before the end of the run, {}", self.whole.end);
-            require(r, spot, spot.value < self.whole.end, self.of("phase"), &wanted);
+            self.out_of_range(r, arrival.place_of("phase"), "phase", phase, &wanted);
         }
-        phase.or(Nanos::ZERO)
+    }
+
+    fn out_of_range(&self, r: &mut Reader, place: &Place, field: &str, found: Nanos, wanted: &str) {
+        let kind = ProblemKind::OutOfRange {
+            what: self.of(field),
+            found: found.to_string(),
+            wanted: wanted.to_owned(),
+        };
+        r.report(place, kind);
     }
 
     fn cpus(&self, r: &mut Reader) -> Vec<usize> {
@@ -492,7 +437,7 @@ impl One<'_> {
         let endless = matches!(self.typed.arrival, Read::Absent | Read::Given(_))
             && *backend == BackendChoice::Null
             && *arrival == Arrival::Closed
-            && matches!(self.typed.frames, Read::Absent);
+            && self.typed.place_of("frames").is_none();
         if endless {
             let why = "Null takes no time and Closed has no gaps, so virtual time would stand still";
             let advice = "use Periodic(hz: 30), backend: Sim(…) or clock: Real, or set frames";

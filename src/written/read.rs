@@ -1,15 +1,17 @@
 //! From nodes to values: numbers, durations, structs and choices, each mistake noted and reading going on.
 
-mod choices;
+mod declared;
+mod state;
 mod values;
 
 use serde::de::DeserializeOwned;
 
 use super::problems::{Place, Problem, ProblemKind, Spot, shown};
 use super::tree::{Call, Kind, Node, same_line};
-use super::words::{word, words};
 use crate::nearest::nearest;
-pub(crate) use choices::{Choice, Choices, Read, choice, plain};
+pub(crate) use crate::record::field::{Choice, Choices, choice, plain};
+use crate::record::field::{word, words};
+pub(crate) use state::Read;
 
 /// The fields of one struct or alternative, known names only.
 pub(crate) struct Fields<'n> {
@@ -79,7 +81,7 @@ impl Reader {
         owner: &str,
         type_name: &str,
         expected: &'static str,
-        known: &'static [&'static str],
+        known: &[&'static str],
     ) -> Option<Fields<'n>> {
         self.record_once_called(node, owner, type_name, expected, known, &[])
     }
@@ -92,7 +94,7 @@ impl Reader {
         owner: &str,
         type_name: &str,
         expected: &'static str,
-        known: &'static [&'static str],
+        known: &[&'static str],
         renamed: &[(&'static str, &'static str)],
     ) -> Option<Fields<'n>> {
         match &node.kind {
@@ -234,7 +236,7 @@ impl Reader {
         call: &'n Call,
         owner: String,
         place: &Place,
-        known: &'static [&'static str],
+        known: &[&'static str],
         bare: usize,
         mut elsewhere: impl FnMut(&str, &str) -> Option<ProblemKind>,
     ) -> Fields<'n> {
@@ -276,11 +278,11 @@ impl Reader {
     }
 
     /// A field that may be left out, read by `read`, which gets its name for messages.
-    pub(crate) fn optional<T>(
+    pub(crate) fn optional<'n, T>(
         &mut self,
-        fields: &Fields<'_>,
+        fields: &Fields<'n>,
         name: &'static str,
-        read: impl FnOnce(&mut Self, &Node, &str) -> Option<T>,
+        read: impl FnOnce(&mut Self, &'n Node, &str) -> Option<T>,
     ) -> Read<T> {
         let Some(node) = fields.get(name) else {
             return Read::Absent;
@@ -295,12 +297,12 @@ impl Reader {
     }
 
     /// A field that must be there.
-    pub(crate) fn required<T>(
+    pub(crate) fn required<'n, T>(
         &mut self,
-        fields: &Fields<'_>,
+        fields: &Fields<'n>,
         name: &'static str,
         example: &str,
-        read: impl FnOnce(&mut Self, &Node, &str) -> Option<T>,
+        read: impl FnOnce(&mut Self, &'n Node, &str) -> Option<T>,
     ) -> Option<Spot<T>> {
         match self.optional(fields, name, read) {
             Read::Given(spot) => Some(spot),
@@ -318,12 +320,12 @@ impl Reader {
     }
 
     /// As [`required`](Self::required), where nobody asks for the place.
-    pub(crate) fn needed<T>(
+    pub(crate) fn needed<'n, T>(
         &mut self,
-        fields: &Fields<'_>,
+        fields: &Fields<'n>,
         name: &'static str,
         example: &str,
-        read: impl FnOnce(&mut Self, &Node, &str) -> Option<T>,
+        read: impl FnOnce(&mut Self, &'n Node, &str) -> Option<T>,
     ) -> Option<T> {
         self.required(fields, name, example, read).map(|spot| spot.value)
     }

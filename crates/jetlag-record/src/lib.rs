@@ -29,6 +29,7 @@ mod device;
 mod engine;
 mod event;
 mod failure;
+pub mod field;
 pub mod files;
 pub mod footprint;
 mod frame;

@@ -15,7 +15,7 @@ impl One<'_> {
         match value {
             BackendFile::Auto => self.auto(),
             BackendFile::Null => (BackendChoice::Null, None),
-            BackendFile::Stress(load) => (BackendChoice::Stress(stress::resolve(load, &self.label, r)), None),
+            BackendFile::Stress(load) => (BackendChoice::Stress(stress::resolve(load, self.label, r)), None),
             BackendFile::Sim(model) => (BackendChoice::Sim(self.latency(model, r)), None),
             BackendFile::Cpu { threads, profile } => {
                 self.threads(threads, r);
@@ -58,7 +58,7 @@ impl One<'_> {
         let given = given
             .into_iter()
             .filter_map(|(field, place)| Some((field, place?)));
-        stress::contradictions(given, &self.label, r);
+        stress::contradictions(given, self.label, r);
     }
 
     fn threads(&self, threads: &Read<usize>, r: &mut Reader) {

@@ -61,7 +61,7 @@ impl One<'_> {
                 if self.simulates() == Some(false) {
                     let kind = ProblemKind::Missing {
                         field: "detector",
-                        owner: self.label.clone(),
+                        owner: self.label.to_owned(),
                         example: "detector: \"engines/camera.ron\" (a spec), or \"builtin:camera\" or \
                                   \"builtin:lidar\"; only the backends Sim, Null and Stress need none"
                             .into(),

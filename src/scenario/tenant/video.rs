@@ -7,7 +7,7 @@ use crate::scenario::choices::CAMERA_EXAMPLE;
 use crate::scenario::rules::require;
 use crate::scenario::video::{CameraFile, VideoFile};
 use crate::scenario::{
-    CameraFrom, CameraSpec, ImageSize, MAX_MEGAPIXELS, Reading, SourceSpec, VideoDecoder, VideoSpec,
+    CameraFrom, CameraSpec, ImageSize, MAX_MEGAPIXELS, RATES, Reading, SourceSpec, VideoDecoder, VideoSpec,
 };
 use crate::written::{ProblemKind, Read, Reader, Spot};
 
@@ -129,7 +129,16 @@ impl One<'_> {
             device: PathBuf::from(&device.value),
             format: file.format.given().map(|spot| spot.value.clone()),
             size,
-            hz: file.hz.given().map(|spot| self.rate(spot, r)),
+            hz: file.hz.given().map(|spot| {
+                require(
+                    r,
+                    spot,
+                    RATES.contains(&spot.value),
+                    self.of("hz"),
+                    "from 0.001 to 100000",
+                );
+                spot.value
+            }),
         }
     }
 

@@ -1,15 +1,12 @@
 //! Which frames wait: those in the line under overload, and those of one inference for each other.
 
 use super::One;
-use crate::scenario::file::OverloadFile;
 use crate::scenario::rules::require;
 use crate::scenario::{Arrival, BackendChoice, Batch, Overload, SourceSpec};
-use crate::written::{Read, Reader};
+use crate::written::{Kind, Reader};
 
 /// All frames of a batch lie in memory at once.
 const LARGEST_BATCH: usize = 64;
-/// Waiting frames are stamps only, yet their ring is made beforehand.
-const LONGEST_QUEUE: usize = 65_536;
 
 impl One<'_> {
     /// What waits. The images of several cameras have one inference only if they all can wait together.
@@ -18,33 +15,24 @@ impl One<'_> {
             SourceSpec::Cameras(cameras) if self.typed.batch.or(1) > 1 => cameras.len(),
             _ => 1,
         };
-        let mut length = |read: &Read<usize>, field: &str, default: usize| {
-            if let Some(spot) = read.given() {
-                let ok = (1..=LONGEST_QUEUE).contains(&spot.value);
-                require(r, spot, ok, self.of(field), "from 1 to 65536 frames");
-                if ok && spot.value < together {
-                    let why = format!(
-                        "the images of {together} cameras do not fit into a line of {}",
-                        spot.value
-                    );
-                    let advice = format!("give it {together} or more, or leave `overload` out");
-                    self.contradiction(r, &spot.place, field, &why, &advice);
-                }
-            }
-            read.or(default)
+        let usual = Overload::DropOldest { queue: together };
+        let (Some(spot), Some(node)) = (self.typed.overload.given(), self.typed.written("overload")) else {
+            return usual;
         };
-        match self.typed.overload.given().map(|spot| &spot.value) {
-            None => Overload::DropOldest { queue: together },
-            Some(OverloadFile::Queue { capacity }) => Overload::Queue {
-                capacity: length(capacity, "capacity", 1024),
-            },
-            Some(OverloadFile::DropOldest { queue }) => Overload::DropOldest {
-                queue: length(queue, "queue", together),
-            },
-            Some(OverloadFile::DropNewest { queue }) => Overload::DropNewest {
-                queue: length(queue, "queue", together),
-            },
+        let is_word =
+            matches!(&node.kind, Kind::Call(call) if call.items.is_empty() && call.fields.is_empty());
+        let (field, length) = match spot.value {
+            Overload::DropOldest { .. } if is_word => return usual,
+            Overload::DropNewest { .. } if is_word => return Overload::DropNewest { queue: together },
+            Overload::Queue { capacity } => ("capacity", capacity),
+            Overload::DropOldest { queue } | Overload::DropNewest { queue } => ("queue", queue),
+        };
+        if (1..together).contains(&length) {
+            let why = format!("the images of {together} cameras do not fit into a line of {length}");
+            let advice = format!("give it {together} or more, or leave `overload` out");
+            self.contradiction(r, node.place_of(field), field, &why, &advice);
         }
+        spot.value
     }
 
     /// Frames of one inference.

@@ -128,18 +128,30 @@ impl Reader {
 
     /// A whole number that fits the type of the field.
     pub(crate) fn whole<T: TryFrom<i128>>(&mut self, node: &Node, field: &str) -> Option<T> {
+        let takes_negative = T::try_from(-1).is_ok();
+        self.whole_as(node, field, takes_negative, |value| T::try_from(value).ok())
+    }
+
+    /// A whole number as what it becomes; `fit` gives nothing where it does not fit.
+    pub(super) fn whole_as<T>(
+        &mut self,
+        node: &Node,
+        field: &str,
+        takes_negative: bool,
+        fit: impl FnOnce(i128) -> Option<T>,
+    ) -> Option<T> {
         let value = match &node.kind {
             Kind::Number(raw) => integer(raw),
             _ => None,
         };
         let expected = match value {
-            Some(value) if value < 0 && T::try_from(-1).is_err() => "a whole number that is not negative",
+            Some(value) if value < 0 && !takes_negative => "a whole number that is not negative",
             Some(value) if value < 0 => "a whole number closer to zero",
             Some(_) => "a smaller whole number",
             None => "a whole number",
         };
         value
-            .and_then(|value| T::try_from(value).ok())
+            .and_then(fit)
             .or_else(|| self.wrong_type(node, field, expected))
     }
 }

@@ -2,24 +2,54 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a tenant uses the GPU; ignored on other backends.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GpuUse {
-    /// How inputs and outputs get to and from the device.
-    pub transfer: Transfer,
-    /// Whether the work of a frame is captured as a CUDA graph.
-    pub graph: Graph,
-    /// How its threads wait for the device.
-    pub sync: Sync,
-    /// Whether the frames in flight have working memory of their own.
-    pub context_memory: ContextMemory,
-    /// Under `Partition`, its share of the multiprocessors; tenants without one divide the rest evenly.
-    pub share: Option<f64>,
-    /// The device's number, as CUDA counts: 0 is the first.
-    pub gpu: u16,
-    /// Where the steps before and between engines are done.
-    pub preprocess: Preprocess,
+use crate::{declared, words};
+
+declared! {
+    /// How a tenant uses the GPU; ignored on other backends.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(default)]
+    pub struct GpuUse {
+        /// How inputs and outputs are transferred: copied to and from device memory, accessed by kernels in pinned host memory
+        /// (`ZeroCopy`), or in managed memory, which host and device use in turns (`Managed`). `Auto` copies, also on a Jetson,
+        /// whose GPU does not cache pinned memory; [sharing.md](sharing.md#what-a-gpu-tenants-stages-mean) says when the others
+        /// are worth a try.
+        pub transfer: Transfer = Transfer::Auto;
+        /// Whether the work of a frame is captured as a CUDA graph, once per shape of its inputs, and launched with one call.
+        /// What cannot be captured is enqueued frame by frame, and a finding says so. `Auto` does so only for networks with fixed
+        /// shapes.
+        pub graph: Graph = Graph::Off;
+        /// How a thread waits for the device: asleep until the driver wakes it, polling (fastest, but uses a core), or polling
+        /// and yielding to others.
+        pub sync: Sync = Sync::Block;
+        /// Whether each frame in flight has its own working memory, or all frames of a tenant share one block. Either way they
+        /// are enqueued and executed one after another on one stream.
+        pub context_memory: ContextMemory = ContextMemory::Separate;
+        /// Under `Partition`, the tenant's share of the multiprocessors.
+        pub share: Option<f64> = None, usually "an equal part of the rest",
+            if |share| share.is_none_or(|share| share > 0.0 && share <= 1.0)
+                => "above 0 and at most 1: a share of the GPU's multiprocessors";
+        /// The device, as the driver numbers them.
+        pub gpu: u16 = 0, if |&gpu| is_device(gpu) => "a device's number, from 0 to 63";
+        /// Where preprocessing and the steps between engines run. `Gpu`: on the device, as far as there are kernels: the resize,
+        /// normalising and layout of images, voxelisation, PointPillars' scatter ([detectors.md](detectors.md#on-the-device)), on
+        /// `TensorRt` and `OnnxRuntime(provider: Cuda)`. The finding `step-on-host` reports what stays on the host: everything
+        /// without NVRTC, and whole networks of pillars or points.
+        pub preprocess: Preprocess = Preprocess::Host;
+    }
+}
+
+/// Whether a device may have this number: no machine has more than 64.
+pub fn is_device(number: u16) -> bool {
+    number < 64
+}
+
+words! {
+    Transfer: "transfer";
+    Graph: "graph";
+    Sync: "sync";
+    ContextMemory: "context memory";
+    Preprocess: "preprocess";
+    Provider: "provider";
 }
 
 /// Where the steps are done that a device can do as well.

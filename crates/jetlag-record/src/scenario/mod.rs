@@ -17,9 +17,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::field::{Source, Value};
 use crate::units::Nanos;
+use crate::{declared, words};
 
-pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer};
+pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer, is_device};
 pub use made::{Fill, InputFile, MadeInputs, RecordOutputs, Shapes, WrongShapes};
 pub use recordings::{BagSpec, KittiLayout, KittiSpec, NuScenesSpec, RecordingSpec, StampOf};
 pub use sets::{Associate, SET_QUEUE, TOLERANCE};
@@ -28,100 +30,115 @@ pub use stored::{Reading, Sensor};
 pub use stress::{Resource, Stress};
 pub use telemetry::{Telemetry, TelemetrySource};
 pub use tenant::{
-    Arrival, BackendChoice, Batch, DetectorRef, FusionSpec, LatencyModel, Missing, Overload, Tenant,
+    Arrival, BackendChoice, Batch, DetectorRef, FusionSpec, LatencyModel, Missing, Overload, RATES, Tenant,
 };
 pub use video::{CameraFrom, CameraSpec, ImageSize, NoImageSize, VideoDecoder, VideoSpec};
 
-/// A scenario with every default filled in, as it is run and recorded.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Scenario {
-    /// Name of the run, and part of its file's name.
-    pub name: String,
-    /// Measured time, after warm-up.
-    pub duration: Nanos,
-    /// Time before the measured time; its frames are marked as warm-up.
-    pub warmup: Nanos,
-    /// Measured time of a turn, where tenants take turns alone and together for their slowdown; none where it follows from the
-    /// duration.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turn: Option<Nanos>,
-    /// Seed of every random choice.
-    pub seed: u64,
-    /// Real or virtual time.
-    pub clock: ClockKind,
-    /// How tenants share the device.
-    pub sharing: Sharing,
-    /// Under `Processes`: whether NVIDIA's Multi-Process Service is used.
-    #[serde(default)]
-    pub mps: Mps,
-    /// How a tenant waits for its next release: asleep, or in a loop for the last stretch.
-    pub release: Release,
-    /// What is measured beside the tenants together.
-    pub baseline: Baseline,
-    /// Each tenant alone, every pair and all together, under several sharing modes; none if not requested.
-    #[serde(default)]
-    pub matrix: Option<Matrix>,
-    /// One tenant at several rates; none if not requested.
-    #[serde(default)]
-    pub duty_cycle: Option<DutyCycle>,
-    /// Phases in which the GPU is traced, after all others; none if not requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace: Option<Trace>,
-    /// Sampling beside the tenants.
-    pub telemetry: Telemetry,
-    /// What is done with the machine's clocks.
-    #[serde(default)]
-    pub clocks: Clocks,
-    /// The power mode of the board during the run; none if it is left as it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub power_mode: Option<PowerMode>,
-    /// How the `sim` backend's tenants slow each other down: with `k` busy, each runs `1 + contention × (k − 1)` times slower.
-    pub sim_contention: f64,
-    /// Time limit (`watchdog`): a frame that the device holds for longer ends its tenant.
-    #[serde(default = "default_watchdog")]
-    pub watchdog: Nanos,
-    /// The expectations that the exit code reports on.
-    pub expect: Vec<String>,
-    /// The tenants, in the order of the file; a record names one by its index here.
-    pub tenants: Vec<Tenant>,
-    /// Whether programs that it names may be started. Its user says so (`--allow-commands`), and no file can.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub allow_commands: bool,
+declared! {
+    /// A scenario with every default filled in, as it is run and recorded.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Scenario {
+        others: {
+            /// Name of the run, and part of its file's name.
+            pub name: String = String::new();
+            /// Each tenant alone, every pair and all together, under several sharing modes; none if not requested.
+            #[serde(default)]
+            pub matrix: Option<Matrix> = None;
+            /// One tenant at several rates; none if not requested.
+            #[serde(default)]
+            pub duty_cycle: Option<DutyCycle> = None;
+            /// The expectations that the exit code reports on.
+            pub expect: Vec<String> = Vec::new();
+            /// The tenants, in the order of the file; a record names one by its index here.
+            pub tenants: Vec<Tenant> = Vec::new();
+            /// Whether programs that it names may be started. Its user says so (`--allow-commands`), and no file can.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            pub allow_commands: bool = false;
+        }
+        /// Measured time. It begins when the warm-up ends.
+        pub duration: Nanos = Nanos::from_secs(10),
+            if |time| *time > Nanos::ZERO && *time <= LONGEST_RUN => "above zero and at most 366 days";
+        /// Time before the measured time. Its frames are recorded and marked, but count in no result. At most the duration.
+        pub warmup: Nanos = Nanos::from_secs(1), usually "`\"1s\"`, or the duration if that is shorter", if |time| *time <= LONGEST_RUN => "at most 366 days";
+        /// Measured time of a turn, where tenants take turns alone and together ([below](#phases)): from 100 ms to the duration.
+        /// Without `baseline: (alone: true)` or a matrix it changes nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub turn: Option<Nanos> = None, usually "follows from the duration";
+        /// Seeds every random choice: arrivals, simulated latencies, synthetic scenes.
+        pub seed: u64 = 0;
+        /// `Virtual` simulates time: a run of ten minutes takes well under a second and gives the same result each time. Every
+        /// tenant must then be on `Sim` or `Null`; a tenant with `Null` and `Closed` also needs `frames`, since nothing in it
+        /// takes time.
+        pub clock: ClockKind = ClockKind::Real;
+        /// How tenants share the device: [below](#sharing-modes).
+        pub sharing: Sharing = Sharing::Streams;
+        /// Under `Processes`: whether the tenants share the GPU through NVIDIA's MPS. `Auto`: if its daemon runs; `Required`: do
+        /// not start without it; `Off`: never.
+        #[serde(default)]
+        pub mps: Mps = Mps::Auto;
+        /// How a tenant waits for a release: sleeping on an absolute timer, or sleeping and then busy-waiting for the last part,
+        /// which is more punctual and uses a core.
+        pub release: Release = Release::Sleep;
+        /// What is measured first. `idle`: for how long to sample idle power (default: not at all). `alone`: whether the tenants
+        /// take turns alone and together before the measurement, which gives their slowdowns (default `false`).
+        pub baseline: Baseline = Baseline::default(), usually "`()`";
+        /// Traces the GPU in phases of their own, after all others and in another process; `trace: ()` or `--trace` uses the
+        /// defaults. `duration`: measured time of each, at most 600 s (default `"2s"`). `graphs`: `Nodes` records each kernel of
+        /// a CUDA graph, `Whole` each launch, which costs less (default `Nodes`). `calls`: whether the host's CUDA calls are
+        /// recorded (default `true`). `phases`: `Together` or `All`, which traces each phase again (default `Together`).
+        /// [kernels.md](kernels.md) has more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub trace: Option<Trace> = None;
+        /// `interval`: time between samples, from 1 ms to 1 h. `sources`: what is sampled; by default all that the machine has.
+        /// They are `Host`, `Processes`, `Rails`, `Thermal`, `Gpu`, `Emc`, `Fan`, `PowerMode`, `Nvml`, `Rapl` and `Tegrastats`;
+        /// [power.md](power.md) says what each reads. `Tegrastats` starts a process, so by default it is used only on a Jetson
+        /// whose rails cannot be read directly.
+        pub telemetry: Telemetry = Telemetry::default(), usually "`(interval: \"100ms\")`";
+        /// `Max`: the machine's clocks are locked at their maximum for the run and restored, however it ends. It needs root;
+        /// [power.md](power.md) says what is set.
+        #[serde(default)]
+        pub clocks: Clocks = Clocks::AsIs;
+        /// A Jetson's power mode for the run, by nvpmodel's name (`"15W"` is also `MODE_15W`, in any case) or number. It is set
+        /// before anything is made ready, so that plans are those of that mode, and the mode before is set again, however the run
+        /// ends. It needs root; a mode that the board does not have, or that takes a reboot, is refused before anything starts.
+        /// Not under `clock: Virtual`. [power.md](power.md#clocks-and-power-modes) has more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub power_mode: Option<PowerMode> = None;
+        /// How tenants on `Sim` slow each other down: with *k* of them busy, each runs 1 + `sim_contention` × (*k* − 1) times
+        /// slower. 0 is no contention, 100 the most.
+        // Beyond a hundredfold a model says nothing, and far beyond it no frame would end in simulated time.
+        pub sim_contention: f64 = 0.0, if |times| (0.0..=100.0).contains(times) => "from 0 to 100, such as 0.5";
+        /// A device that takes longer than this for a frame (at least 10 ms) hangs: the run ends with exit code 1 and the finding
+        /// `device-hangs`, and the data recorded so far is kept. The limit also applies to submissions, except for the first
+        /// `depth` of a phase, which may build what later ones use; and to releasing the device after the run, with exit code 1
+        /// and a message. Under `Processes`, a process that has not finished its phase this long plus 10 s after its end is
+        /// killed, with the finding `process-died`; the other tenants continue.
+        #[serde(default = "usual_watchdog")]
+        pub watchdog: Nanos = usual_watchdog(),
+            if |time| (Nanos::from_millis(10)..=LONGEST_RUN).contains(time) => "from 10ms, such as \"10s\"";
+    }
 }
 
-/// Default of the watchdog: far beyond any deadline, and short enough that nobody thinks the program hangs.
-pub const fn default_watchdog() -> Nanos {
+/// Beyond this, adding durations to stamps could overflow, and nobody waits for the result.
+pub const LONGEST_RUN: Nanos = Nanos::from_secs(366 * 24 * 3600);
+
+const fn usual_watchdog() -> Nanos {
     Nanos::from_secs(10)
 }
 
 impl Scenario {
-    /// An empty scenario: no tenants, no time, no expectations.
+    /// An empty scenario: no tenants, no time, no expectations, nothing sampled.
     pub fn empty(name: &str) -> Self {
         Scenario {
             name: name.to_owned(),
             duration: Nanos::ZERO,
             warmup: Nanos::ZERO,
-            turn: None,
-            seed: 0,
-            clock: ClockKind::Real,
-            sharing: Sharing::Streams,
-            mps: Mps::Auto,
-            release: Release::Sleep,
-            baseline: Baseline::default(),
-            matrix: None,
-            duty_cycle: None,
-            trace: None,
             telemetry: Telemetry {
-                interval: Nanos::from_millis(100),
                 sources: Some(Vec::new()),
+                ..Telemetry::default()
             },
-            clocks: Clocks::AsIs,
-            power_mode: None,
-            sim_contention: 0.0,
             watchdog: Nanos::ZERO,
-            expect: Vec::new(),
-            tenants: Vec::new(),
-            allow_commands: false,
+            ..Scenario::default()
         }
     }
 
@@ -213,13 +230,42 @@ impl fmt::Display for PowerMode {
     }
 }
 
-/// What is measured beside the tenants together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Baseline {
-    /// How long to sample idle power.
-    pub idle: Option<Nanos>,
-    /// Whether the tenants take turns alone and together first, for slowdown.
-    pub alone: bool,
+impl Value for PowerMode {
+    fn kind() -> String {
+        "text or whole number".to_owned()
+    }
+    fn read(source: &mut dyn Source) -> Option<Self> {
+        match source.is_number() {
+            true => u32::read(source).map(PowerMode::Id),
+            false => String::read(source).map(PowerMode::Name),
+        }
+    }
+    fn written(&self) -> String {
+        self.to_string()
+    }
+}
+
+words! {
+    ClockKind: "clock";
+    Sharing: "sharing", "a list of sharing modes, such as [Streams, Exclusive]";
+    Mps: "way with MPS";
+    Release: "release";
+    Clocks: "way with clocks";
+    Graphs: "way to trace graphs";
+    TracedPhases: "choice of phases";
+}
+
+declared! {
+    /// What is measured beside the tenants together.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Baseline: "Baseline", "fields in parentheses, such as (idle: \"3s\", alone: true)" {
+        /// How long to sample idle power.
+        pub idle: Option<Nanos> = None,
+            if |time| time.is_none_or(|time| time > Nanos::ZERO && time <= LONGEST_RUN)
+                => "above zero; leave it out to measure no idle power";
+        /// Whether the tenants take turns alone and together first, for slowdown.
+        pub alone: bool = false;
+    }
 }
 
 /// Each tenant alone, every pair and all together: how much each slows down each other.
@@ -273,27 +319,20 @@ impl Matrix {
     }
 }
 
-/// Phases in which the GPU is traced: the same tenants, rates and seeds as in those before them, which stay untraced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trace {
-    /// Measured time of each, after the scenario's warm-up.
-    pub duration: Nanos,
-    /// Whether the nodes of CUDA graphs are traced, or graphs as a whole, which costs less.
-    pub graphs: Graphs,
-    /// Whether the host's calls of CUDA are traced; without them nothing can be said of launches and critical paths.
-    pub calls: bool,
-    /// Which phases have a traced one.
-    pub phases: TracedPhases,
-}
-
-impl Default for Trace {
-    fn default() -> Self {
-        Trace {
-            duration: Nanos::from_secs(2),
-            graphs: Graphs::Nodes,
-            calls: true,
-            phases: TracedPhases::Together,
-        }
+declared! {
+    /// Phases in which the GPU is traced: the same tenants, rates and seeds as in those before them, which stay untraced.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Trace: "Trace", "fields in parentheses, such as (duration: \"2s\", graphs: Whole), or ()" {
+        /// Measured time of each, after the scenario's warm-up.
+        pub duration: Nanos = Nanos::from_secs(2),
+            if |time| *time > Nanos::ZERO && *time <= Nanos::from_secs(600)
+                => "more than 0 and at most 600s, such as \"2s\": a trace is kept in memory until its phase ends";
+        /// Whether the nodes of CUDA graphs are traced, or graphs as a whole, which costs less.
+        pub graphs: Graphs = Graphs::Nodes;
+        /// Whether the host's calls of CUDA are traced; without them nothing can be said of launches and critical paths.
+        pub calls: bool = true;
+        /// Which phases have a traced one.
+        pub phases: TracedPhases = TracedPhases::Together;
     }
 }
 

@@ -3,16 +3,24 @@
 use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
+use crate::{declared, words};
 
-/// Sampling beside the tenants.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Telemetry {
-    /// Time between two readings, where a sensor allows it.
-    pub interval: Nanos,
-    /// What is sampled; where it is not said, all that the machine has (tegrastats only where nothing
-    /// else tells a Jetson's power).
-    #[serde(default)]
-    pub sources: Option<Vec<TelemetrySource>>,
+declared! {
+    /// Sampling beside the tenants.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Telemetry: "Telemetry", "fields in parentheses, such as (interval: \"100ms\")" {
+        /// Time between two readings, where a sensor allows it.
+        pub interval: Nanos = Nanos::from_millis(100),
+            if |interval| (Nanos::from_millis(1)..=Nanos::from_secs(3600)).contains(interval) => "from 1ms to 1h";
+        /// What is sampled; where it is not said, all that the machine has (tegrastats only where nothing
+        /// else tells a Jetson's power).
+        #[serde(default)]
+        pub sources: Option<Vec<TelemetrySource>> = None;
+    }
+}
+
+words! {
+    TelemetrySource: "source of samples", "a list of sources, such as [Rails, Nvml, Thermal]";
 }
 
 /// Where samples come from.

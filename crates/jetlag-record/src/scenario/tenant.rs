@@ -1,5 +1,6 @@
 //! A tenant: one detector fed by one source under one arrival process.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -10,51 +11,62 @@ use super::sets::Associate;
 use super::source::SourceSpec;
 use super::stress::Stress;
 use crate::units::Nanos;
+use crate::{declared, words};
 
-/// One detector fed by one source under one arrival process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tenant {
-    /// Name of the tenant, unique in the scenario.
-    pub name: String,
-    /// The detector that it runs; none for tenants that only simulate.
-    pub detector: Option<DetectorRef>,
-    /// For a network without pre- and post-processing, which `detector` then names: what it is fed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub made: Option<MadeInputs>,
-    /// What executes its networks.
-    pub backend: BackendChoice,
-    /// Why `Auto` chose that backend; none if the backend was given.
-    pub backend_reason: Option<String>,
-    /// Where its frames come from.
-    pub source: SourceSpec,
-    /// The name under which it shares the source with other tenants: each frame is then read and decoded once for all of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shared: Option<String>,
-    /// When its frames are due.
-    pub arrival: Arrival,
-    /// Deadline for the response time, if any.
-    pub deadline: Option<Nanos>,
-    /// What happens when frames come faster than they are served.
-    pub overload: Overload,
-    /// Priority; larger is more urgent.
-    pub priority: i32,
-    /// Frames in flight; 1 is the serial pipeline.
-    pub depth: usize,
-    /// Frames of one inference.
-    #[serde(default, skip_serializing_if = "Batch::is_single")]
-    pub batch: Batch,
-    /// Processors that its threads may run on; empty for any.
-    pub cpus: Vec<usize>,
-    /// Whether detections are recorded.
-    pub record_detections: bool,
-    /// What becomes of a frame that lacks what the detector takes.
-    #[serde(default)]
-    pub missing: Missing,
-    /// Stop after this many frames, counted from the end of the warm-up, if sooner than the duration.
-    pub frames: Option<u64>,
-    /// How it uses the GPU.
-    #[serde(default)]
-    pub gpu: GpuUse,
+declared! {
+    /// One detector fed by one source under one arrival process.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Tenant {
+        others: {
+            /// Name of the tenant, unique in the scenario.
+            pub name: String = String::new();
+            /// The detector that it runs; none for tenants that only simulate.
+            pub detector: Option<DetectorRef> = None;
+            /// For a network without pre- and post-processing, which `detector` then names: what it is fed.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub made: Option<MadeInputs> = None;
+            /// What executes its networks.
+            pub backend: BackendChoice = BackendChoice::Null;
+            /// Why `Auto` chose that backend; none if the backend was given.
+            pub backend_reason: Option<String> = None;
+            /// Where its frames come from.
+            pub source: SourceSpec = SourceSpec::Empty;
+            /// The name under which it shares the source with other tenants: each frame is then read and decoded once for all of them.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub shared: Option<String> = None;
+            /// When its frames are due.
+            pub arrival: Arrival = Arrival::Closed;
+            /// What happens when frames come faster than they are served.
+            pub overload: Overload = Overload::DropOldest { queue: 1 };
+            /// Frames of one inference.
+            #[serde(default, skip_serializing_if = "Batch::is_single")]
+            pub batch: Batch = Batch::default();
+            /// Processors that its threads may run on; empty for any.
+            pub cpus: Vec<usize> = Vec::new();
+            /// How it uses the GPU.
+            #[serde(default)]
+            pub gpu: GpuUse = GpuUse::default();
+        }
+        /// Limit on the response time. Frames beyond it are misses. Without a deadline only dropped frames are misses.
+        pub deadline: Option<Nanos> = None,
+            if |time| time.is_none_or(|time| time > Nanos::ZERO) => "above zero; leave it out for no deadline";
+        /// Larger is more urgent. Recorded; has an effect only in sharing modes with priorities.
+        pub priority: i32 = 0;
+        /// Frames in flight. 1 is the serial pipeline: one frame from start to end. 2 prepares the next frame while this one
+        /// computes, which increases throughput, needs a second core, and with `Closed` makes a frame wait for the previous one.
+        // More take memory each; beyond this a ring hides the lateness that it should show.
+        pub depth: usize = 1, if |depth| (1..=64).contains(depth) => "from 1 (the serial pipeline) to 64";
+        /// Whether detections are written to the run file.
+        pub record_detections: bool = true;
+        /// What becomes of points without a number that the detector takes (an intensity, the laser of each point). `Refuse`: the
+        /// tenant does not start, and a frame without it fails. `Zero`: the detector is given zeros, and the finding
+        /// `zeros-for-missing` says so.
+        #[serde(default)]
+        pub missing: Missing = Missing::Refuse;
+        /// Stop the tenant after this many frames, counted from the end of the warm-up, if that is sooner than the duration.
+        pub frames: Option<u64> = None,
+            if |frames| *frames != Some(0) => "above zero; leave it out to run for the duration";
+    }
 }
 
 impl Tenant {
@@ -62,25 +74,16 @@ impl Tenant {
     pub fn of_backend(name: &str, backend: BackendChoice) -> Self {
         Tenant {
             name: name.to_owned(),
-            detector: None,
-            made: None,
             backend,
-            backend_reason: None,
-            source: SourceSpec::Empty,
-            shared: None,
-            arrival: Arrival::Closed,
-            deadline: None,
             overload: Overload::Queue { capacity: 1 },
-            priority: 0,
-            depth: 1,
-            batch: Batch::default(),
-            cpus: Vec::new(),
             record_detections: false,
-            missing: Missing::default(),
-            frames: None,
-            gpu: GpuUse::default(),
+            ..Tenant::default()
         }
     }
+}
+
+words! {
+    Missing: "way with what is missing";
 }
 
 /// What becomes of points that lack a number which the detector takes: an intensity, the laser.
@@ -273,60 +276,75 @@ pub enum LatencyModel {
     Recorded(Vec<Nanos>),
 }
 
-/// When frames are due.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Arrival {
-    /// A closed loop: the next frame as soon as there is room, so released = started and no queueing shows.
-    Closed,
-    /// Every `1/hz`, from `phase` on, each moved by a uniform ±`jitter`.
-    Periodic {
-        /// Releases per second.
-        hz: f64,
-        /// Offset of the first release from the common epoch.
-        phase: Nanos,
-        /// Largest deviation of a release from its period.
-        jitter: Nanos,
-    },
-    /// Releases at random, independent of each other: gaps are exponential.
-    Poisson {
-        /// Releases a second, on average.
-        hz: f64,
-    },
-    /// A timer that takes the newest frame, as nodes of ROS do: a frame that a newer one follows before the next release is
-    /// skipped, and where none has come the last is taken again.
-    Sampled {
-        /// Releases per second.
-        hz: f64,
-        /// Offset of the first release from the common epoch.
-        phase: Nanos,
-    },
-    /// At the source's capture times.
-    Replay {
-        /// Speed of the replay; 2.0 is twice as fast.
-        speed: f64,
-    },
-    /// When a live source has them.
-    Live,
+/// Rates that frames may have, in hertz: from one in a quarter of an hour to where no timer tells releases apart.
+pub const RATES: RangeInclusive<f64> = 0.001..=100_000.0;
+
+declared! {
+    /// When frames are due.
+    #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+    pub enum Arrival: "arrival", else "Closed" {
+        /// The next as soon as a slot is free. Measures capacity; there is no queueing, and response times are not comparable
+        /// with those of a paced tenant.
+        Closed,
+        /// Every 1/`hz`, from `phase` after the common epoch, each moved by a uniform ±`jitter` (less than half of the period).
+        Periodic(1, "Periodic(hz: 30)") {
+            /// Releases per second.
+            hz: f64 as rate, needed "hz: 30", if |hz| RATES.contains(hz) => "from 0.001 to 100000";
+            /// Offset of the first release from the common epoch.
+            phase: Nanos = Nanos::ZERO;
+            /// Largest deviation of a release from its period.
+            jitter: Nanos = Nanos::ZERO;
+        },
+        /// With exponential gaps, `hz` on average.
+        Poisson(1, "Poisson(hz: 30)") {
+            /// Releases a second, on average.
+            hz: f64 as rate, needed "hz: 30", if |hz| RATES.contains(hz) => "from 0.001 to 100000";
+        },
+        /// Every 1/`hz`, with the newest frame that has come by then, as a node of ROS does whose timer takes the last message. A
+        /// frame that a newer one follows is skipped; where none has come the last is taken again, without *acquire* and
+        /// *decode*. Both are counted (`sampled` in JSON), and the age of the result counts from the frame's capture. Needs a
+        /// source that has capture times.
+        Sampled(1, "Sampled(hz: 10)") {
+            /// Releases per second.
+            hz: f64 as rate, needed "hz: 10", if |hz| RATES.contains(hz) => "from 0.001 to 100000";
+            /// Offset of the first release from the common epoch.
+            phase: Nanos = Nanos::ZERO;
+        },
+        /// At the source's capture times, `speed` times as fast. Needs a source that has them.
+        Replay(1, "Replay(speed: 1.0)") {
+            /// Speed of the replay; 2.0 is twice as fast.
+            speed: f64 = 1.0, if |speed| (0.001..=1000.0).contains(speed) => "from 0.001 to 1000; 1 is as captured";
+        },
+        /// When a camera has a frame. The default of `Camera`, which has no other, and for nothing else.
+        Live,
+    }
 }
 
-/// What happens when frames come faster than they are served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Overload {
-    /// Wait in a queue; if `capacity` frames wait already, the newest is dropped and a finding says so.
-    Queue {
-        /// Frames that may wait.
-        capacity: usize,
-    },
-    /// Drop the frame that has waited longest.
-    DropOldest {
-        /// Frames that may wait.
-        queue: usize,
-    },
-    /// Drop the newest frame.
-    DropNewest {
-        /// Frames that may wait.
-        queue: usize,
-    },
+declared! {
+    /// What happens when frames come faster than they are served.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Overload: "overload", else "DropOldest" {
+        /// The new one is dropped, and a finding says so, because a queue that long should never fill.
+        Queue(1, "Queue(capacity: 100)") {
+            /// Frames that may wait.
+            capacity: usize = 1024, if |&length| is_queue(length) => "from 1 to 65536 frames";
+        },
+        /// The oldest is dropped: served frames are fresh.
+        DropOldest(1, "DropOldest(queue: 1)") {
+            /// Frames that may wait.
+            queue: usize = 1, if |&length| is_queue(length) => "from 1 to 65536 frames";
+        },
+        /// The new one is dropped: served frames have waited.
+        DropNewest(1, "DropNewest(queue: 1)") {
+            /// Frames that may wait.
+            queue: usize = 1, if |&length| is_queue(length) => "from 1 to 65536 frames";
+        },
+    }
+}
+
+/// Waiting frames are stamps only, yet their ring is made beforehand.
+fn is_queue(length: usize) -> bool {
+    (1..=65_536).contains(&length)
 }
 
 #[cfg(test)]

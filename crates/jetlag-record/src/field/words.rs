@@ -6,7 +6,7 @@ use serde::de::value::StrDeserializer;
 use serde::de::{self, DeserializeOwned, IntoDeserializer};
 
 /// The words for an enum whose variants hold nothing, in the order of its declaration.
-pub(crate) fn words<T: DeserializeOwned>() -> &'static [&'static str] {
+pub fn words<T: DeserializeOwned>() -> &'static [&'static str] {
     // No variant is called so, and serde then names those that there are.
     match parsed::<T>("") {
         Err(NoSuchWord { words }) => words,
@@ -15,7 +15,7 @@ pub(crate) fn words<T: DeserializeOwned>() -> &'static [&'static str] {
 }
 
 /// The variant of this name.
-pub(super) fn word<T: DeserializeOwned>(name: &str) -> Option<T> {
+pub fn word<T: DeserializeOwned>(name: &str) -> Option<T> {
     parsed(name).ok()
 }
 

@@ -1,0 +1,135 @@
+//! A field that somebody writes, declared once: its type, default, range and meaning. How it is read, written, named in
+//! messages and told in the documentation follows from that.
+//!
+//! [`declared!`](crate::declared) declares the fields of a struct, or the alternatives of a choice. No parser is known here: whoever has one hands values out as
+//! [`Source`]s and the fields of a struct as [`Written`].
+
+mod choice;
+mod declared;
+mod documented;
+mod value;
+mod words;
+
+use std::ops::RangeInclusive;
+
+use crate::units::Nanos;
+
+pub use choice::{Choice, Choices, choice, plain};
+pub use documented::{Documented, DocumentedChoice};
+pub use value::Value;
+pub use words::{word, words};
+
+/// What somebody wrote for one value. Where a method gives nothing, it has reported why.
+pub trait Source {
+    /// `true` or `false`.
+    fn flag(&mut self) -> Option<bool>;
+    /// Text in quotes.
+    fn text(&mut self) -> Option<String>;
+    /// A time with its unit, such as `"33ms"`.
+    fn duration(&mut self) -> Option<Nanos>;
+    /// Hertz: `30` or `"30Hz"`.
+    fn rate(&mut self) -> Option<f64>;
+    /// Any number.
+    fn number(&mut self) -> Option<f64>;
+    /// A whole number that the field's type can hold.
+    fn whole(&mut self, held: RangeInclusive<i128>) -> Option<i128>;
+    /// Whether it is a whole number, for fields that take text as well.
+    fn is_number(&self) -> bool;
+    /// One of several words; `what` is the field in words.
+    fn word(&mut self, what: &'static str, words: &'static [&'static str]) -> Option<&'static str>;
+    /// Each element of a list; `expected` says what a list looks like.
+    fn list(&mut self, expected: &'static str, each: &mut dyn FnMut(&mut dyn Source)) -> Option<()>;
+    /// The fields of a struct, in parentheses.
+    fn record(&mut self, about: &Record, read: &mut dyn FnMut(&mut dyn Written)) -> Option<()>;
+    /// One of several alternatives, and its fields.
+    fn choice(
+        &mut self,
+        choices: &Choices<'_>,
+        read: &mut dyn FnMut(&'static str, &mut dyn Written),
+    ) -> Option<()>;
+    /// Reports that the value is out of its range.
+    fn out_of_range(&mut self, found: String, wanted: &str);
+}
+
+/// The fields of one struct or alternative, as far as somebody wrote them.
+pub trait Written {
+    /// Reads the field of this name, if it is there.
+    fn field(&mut self, name: &'static str, read: &mut dyn FnMut(&mut dyn Source));
+    /// As [`field`](Self::field); where it is not there, reports so.
+    fn needed(&mut self, name: &'static str, example: &'static str, read: &mut dyn FnMut(&mut dyn Source));
+}
+
+/// A struct that stands as a value.
+pub struct Record {
+    /// The name that may stand before its parentheses.
+    pub name: &'static str,
+    /// What it looks like, for messages.
+    pub expected: &'static str,
+    /// Names of its fields.
+    pub fields: &'static [&'static str],
+}
+
+/// The range of a field.
+pub struct Range<T> {
+    /// Whether a value lies in it.
+    pub holds: fn(&T) -> bool,
+    /// The range in words.
+    pub wanted: &'static str,
+}
+
+/// What a field is where it is written.
+pub fn given<T: Value>(
+    written: &mut dyn Written,
+    name: &'static str,
+    read: fn(&mut dyn Source) -> Option<T>,
+    range: Option<Range<T>>,
+) -> Option<T> {
+    let mut given = None;
+    written.field(name, &mut |source| given = in_range(source, read, range.as_ref()));
+    given
+}
+
+/// As [`given`], of a field that must be written.
+pub fn needed<T: Value>(
+    written: &mut dyn Written,
+    name: &'static str,
+    example: &'static str,
+    read: fn(&mut dyn Source) -> Option<T>,
+    range: Option<Range<T>>,
+) -> Option<T> {
+    let mut given = None;
+    written.needed(name, example, &mut |source| {
+        given = in_range(source, read, range.as_ref())
+    });
+    given
+}
+
+/// A value that is out of its range is reported and handed on: what other rules say of it may be of use, too.
+fn in_range<T: Value>(
+    source: &mut dyn Source,
+    read: fn(&mut dyn Source) -> Option<T>,
+    range: Option<&Range<T>>,
+) -> Option<T> {
+    let value = read(source)?;
+    if let Some(range) = range.filter(|range| !(range.holds)(&value)) {
+        source.out_of_range(value.shown(), range.wanted);
+    }
+    Some(value)
+}
+
+/// A rate in hertz, which may have its unit.
+pub fn rate(source: &mut dyn Source) -> Option<f64> {
+    source.rate()
+}
+
+/// A choice or a struct as it is written: `Periodic(hz: 30.0, phase: "0s")`; `Closed` where there are no fields.
+pub fn call(name: &str, fields: &[(&'static str, String)]) -> String {
+    let fields: Vec<String> = fields
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
+    match (fields.is_empty(), name.is_empty()) {
+        (true, false) => name.to_owned(),
+        _ => format!("{name}({})", fields.join(", ")),
+    }
+}

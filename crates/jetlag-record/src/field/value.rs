@@ -1,0 +1,196 @@
+//! The kinds of values that a field may have.
+
+use super::Source;
+use crate::units::Nanos;
+
+/// A value that a field may have.
+pub trait Value: Sized {
+    /// What a list of such values looks like, for messages.
+    const LIST: &'static str = "a list";
+
+    /// What may be written, in words.
+    fn kind() -> String;
+    /// Reads it; nothing where it is wrong, which has been reported then.
+    fn read(source: &mut dyn Source) -> Option<Self>;
+    /// As it is written in a scenario.
+    fn written(&self) -> String;
+    /// As messages show it.
+    fn shown(&self) -> String {
+        self.written()
+    }
+}
+
+impl Value for bool {
+    fn kind() -> String {
+        "flag".to_owned()
+    }
+    fn read(source: &mut dyn Source) -> Option<Self> {
+        source.flag()
+    }
+    fn written(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for String {
+    const LIST: &'static str = "a list of texts";
+
+    fn kind() -> String {
+        "text".to_owned()
+    }
+    fn read(source: &mut dyn Source) -> Option<Self> {
+        source.text()
+    }
+    /// RON's strings are written as Rust's are.
+    fn written(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+impl Value for Nanos {
+    fn kind() -> String {
+        "duration".to_owned()
+    }
+    fn read(source: &mut dyn Source) -> Option<Self> {
+        source.duration()
+    }
+    /// In the largest unit that has no fraction.
+    fn written(&self) -> String {
+        const UNITS: [(i64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+        match UNITS.iter().find(|(size, _)| self.0 % size == 0) {
+            Some((size, unit)) => format!("\"{}{unit}\"", self.0 / size),
+            None => format!("\"{}ns\"", self.0),
+        }
+    }
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Value for f64 {
+    fn kind() -> String {
+        "number".to_owned()
+    }
+    fn read(source: &mut dyn Source) -> Option<Self> {
+        source.number()
+    }
+    /// With a point, so that it is read as the number that it is.
+    fn written(&self) -> String {
+        format!("{self:?}")
+    }
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
+
+macro_rules! whole_numbers {
+    ($($type:ty),*) => { $(impl Value for $type {
+        fn kind() -> String {
+            match i128::from(<$type>::MIN) < 0 {
+                true => "whole number, may be negative".to_owned(),
+                false => "whole number".to_owned(),
+            }
+        }
+        fn read(source: &mut dyn Source) -> Option<Self> {
+            let held = i128::from(<$type>::MIN)..=i128::from(<$type>::MAX);
+            source.whole(held).and_then(|value| value.try_into().ok())
+        }
+        fn written(&self) -> String {
+            self.to_string()
+        }
+    })* };
+}
+whole_numbers!(i32, u16, u32, u64);
+
+impl Value for usize {
+    fn kind() -> String {
+        u64::kind()
+    }
+    fn read(source: &mut dyn Source) -> Option<Self> {
+        u64::read(source).and_then(|value| value.try_into().ok())
+    }
+    fn written(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// `None` is written as such, and read as if nothing were written.
+impl<T: Value> Value for Option<T> {
+    fn kind() -> String {
+        T::kind()
+    }
+    fn read(source: &mut dyn Source) -> Option<Self> {
+        T::read(source).map(Some)
+    }
+    fn written(&self) -> String {
+        self.as_ref().map_or_else(|| "None".to_owned(), T::written)
+    }
+    fn shown(&self) -> String {
+        self.as_ref().map_or_else(|| "None".to_owned(), T::shown)
+    }
+}
+
+impl<T: Value> Value for Vec<T> {
+    fn kind() -> String {
+        match T::kind() {
+            kind if kind.contains('`') => "[choice, …]".to_owned(),
+            kind => format!("[{kind}, …]"),
+        }
+    }
+    fn read(source: &mut dyn Source) -> Option<Self> {
+        let mut values = Some(Vec::new());
+        source.list(T::LIST, &mut |source| match (T::read(source), &mut values) {
+            (Some(value), Some(values)) => values.push(value),
+            // The list as a whole is wrong then, and the rest is still read for its own mistakes.
+            _ => values = None,
+        })?;
+        values
+    }
+    fn written(&self) -> String {
+        let values: Vec<String> = self.iter().map(T::written).collect();
+        format!("[{}]", values.join(", "))
+    }
+}
+
+/// Enums of plain words, each with its field in words and, if there are lists of them, what one looks like.
+#[macro_export]
+macro_rules! words {
+    ($($type:ty: $what:literal $(, $list:literal)?;)*) => { $(
+        impl $crate::field::Value for $type {
+            $(const LIST: &'static str = $list;)?
+
+            fn kind() -> String {
+                let words = $crate::field::words::<$type>();
+                match words.len() {
+                    ..=4 => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
+                    _ => "choice".to_owned(),
+                }
+            }
+            fn read(source: &mut dyn $crate::field::Source) -> Option<Self> {
+                let found = source.word($what, $crate::field::words::<$type>())?;
+                $crate::field::word(found)
+            }
+            fn written(&self) -> String {
+                format!("{self:?}")
+            }
+        }
+    )* };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_exact_in_the_largest_unit() {
+        for (time, written) in [
+            (0, "\"0s\""),
+            (90_000_000_000, "\"90s\""),
+            (1_500_000_000, "\"1500ms\""),
+            (1_001, "\"1001ns\""),
+            (25_000, "\"25us\""),
+        ] {
+            assert_eq!(Nanos(time).written(), written);
+        }
+    }
+}

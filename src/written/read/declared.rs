@@ -1,0 +1,172 @@
+//! Fields that are declared once ([`declared!`](crate::record::declared)): values at their places handed to the declaration, which
+//! says what they are.
+
+use std::ops::RangeInclusive;
+
+use super::super::problems::ProblemKind;
+use super::super::tree::{Kind, Node};
+use super::{Choice, Choices, Fields, Reader, plain};
+use crate::record::field::{Record, Source, Value, Written};
+use crate::units::Nanos;
+
+impl Reader {
+    /// A value of a declared type; `owner` as in "tenant `camera`", for messages.
+    pub(crate) fn value<T: Value>(&mut self, node: &Node, field: &str, owner: &str) -> Option<T> {
+        T::read(&mut At {
+            reader: self,
+            node,
+            field,
+            owner,
+        })
+    }
+
+    /// The fields of a struct as its declaration takes them; `owner` as in "tenant `camera`", or empty.
+    pub(crate) fn declared<'a, 'n>(&'a mut self, fields: &'a Fields<'n>, owner: &'a str) -> Declared<'a, 'n> {
+        Declared {
+            reader: self,
+            fields,
+            owner,
+        }
+    }
+}
+
+/// The fields of a struct at their places.
+pub(crate) struct Declared<'a, 'n> {
+    reader: &'a mut Reader,
+    fields: &'a Fields<'n>,
+    owner: &'a str,
+}
+
+impl Written for Declared<'_, '_> {
+    fn field(&mut self, name: &'static str, read: &mut dyn FnMut(&mut dyn Source)) {
+        if let Some(node) = self.fields.get(name) {
+            read(&mut At {
+                reader: self.reader,
+                node,
+                field: name,
+                owner: self.owner,
+            });
+        }
+    }
+
+    fn needed(&mut self, name: &'static str, example: &'static str, read: &mut dyn FnMut(&mut dyn Source)) {
+        if self.fields.get(name).is_some() {
+            return self.field(name, read);
+        }
+        let kind = ProblemKind::Missing {
+            field: name,
+            owner: self.fields.owner.clone(),
+            example: example.to_owned(),
+        };
+        self.reader.report(&self.fields.place, kind);
+    }
+}
+
+/// One value at its place.
+struct At<'a> {
+    reader: &'a mut Reader,
+    node: &'a Node,
+    field: &'a str,
+    /// Whose field it is, for messages; empty for the scenario itself.
+    owner: &'a str,
+}
+
+impl At<'_> {
+    /// Whose the fields of this value are: its own owner's, or this field's.
+    fn owner_within(&self) -> String {
+        match self.owner.is_empty() {
+            true => format!("`{}`", self.field),
+            false => self.owner.to_owned(),
+        }
+    }
+}
+
+impl Source for At<'_> {
+    fn flag(&mut self) -> Option<bool> {
+        self.reader.flag(self.node, self.field)
+    }
+
+    fn text(&mut self) -> Option<String> {
+        self.reader.text(self.node, self.field)
+    }
+
+    fn duration(&mut self) -> Option<Nanos> {
+        self.reader.duration(self.node, self.field)
+    }
+
+    fn rate(&mut self) -> Option<f64> {
+        self.reader.rate(self.node, self.field)
+    }
+
+    fn number(&mut self) -> Option<f64> {
+        self.reader.number(self.node, self.field)
+    }
+
+    fn whole(&mut self, held: RangeInclusive<i128>) -> Option<i128> {
+        let takes_negative = *held.start() < 0;
+        let fit = |value| held.contains(&value).then_some(value);
+        self.reader.whole_as(self.node, self.field, takes_negative, fit)
+    }
+
+    fn is_number(&self) -> bool {
+        matches!(self.node.kind, Kind::Number(_))
+    }
+
+    fn word(&mut self, what: &'static str, words: &'static [&'static str]) -> Option<&'static str> {
+        let all: Vec<Choice> = words.iter().map(|word| plain(word)).collect();
+        let choices = Choices {
+            what,
+            default: words.first()?,
+            all: &all,
+        };
+        let (word, _) = self.reader.choice(self.node, &choices)?;
+        Some(word)
+    }
+
+    fn list(&mut self, expected: &'static str, each: &mut dyn FnMut(&mut dyn Source)) -> Option<()> {
+        let owner = self.owner;
+        self.reader
+            .list(self.node, self.field, expected, |reader, node, field| {
+                each(&mut At {
+                    reader,
+                    node,
+                    field,
+                    owner,
+                });
+                Some(())
+            })?;
+        Some(())
+    }
+
+    fn record(&mut self, about: &Record, read: &mut dyn FnMut(&mut dyn Written)) -> Option<()> {
+        let fields = self
+            .reader
+            .record(self.node, self.field, about.name, about.expected, about.fields)?;
+        let owner = self.owner_within();
+        read(&mut self.reader.declared(&fields, &owner));
+        Some(())
+    }
+
+    fn choice(
+        &mut self,
+        choices: &Choices<'_>,
+        read: &mut dyn FnMut(&'static str, &mut dyn Written),
+    ) -> Option<()> {
+        let (name, fields) = self.reader.choice(self.node, choices)?;
+        let owner = self.owner_within();
+        read(name, &mut self.reader.declared(&fields, &owner));
+        Some(())
+    }
+
+    fn out_of_range(&mut self, found: String, wanted: &str) {
+        let kind = ProblemKind::OutOfRange {
+            what: match self.owner.is_empty() {
+                true => format!("`{}`", self.field),
+                false => format!("`{}` of {}", self.field, self.owner),
+            },
+            found,
+            wanted: wanted.to_owned(),
+        };
+        self.reader.report(&self.node.place, kind);
+    }
+}
