@@ -168,9 +168,8 @@ fn run(program: &Program, of: Started, frames: u64, random: &mut Pcg64) -> Trace
             label: TENANT.to_owned(),
             sharing: "Streams".to_owned(),
             members: vec![0],
-            rate: None,
             traced: true,
-            round: None,
+            ..PhaseSpec::default()
         },
         traces: vec![TraceRecord {
             calls: true,

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use jetlag::record::{EndReason, Event, FrameRecord, Outcome, Phase, PhaseRecord, Stage};
+use jetlag::record::{Event, FrameRecord, Outcome, PhaseRecord, Stage};
 use jetlag::units::{Nanos, Stamp};
 use rand_distr::{Distribution, Exp1, StandardNormal};
 use rand_pcg::Pcg64;
@@ -136,15 +136,10 @@ impl Drive {
             frame
         });
         events.push(Event::Phase(PhaseRecord {
-            tenant: 0,
-            phase: Phase::Together,
             epoch: Stamp(0),
             measured_from: Stamp(0),
             measured_to: end,
-            reason: EndReason::Duration,
-            lost_records: 0,
-            sampled: None,
-            process_peak: None,
+            ..PhaseRecord::default()
         }));
         events
     }

@@ -1,14 +1,13 @@
 //! Simulated runs in memory: the virtual clock's tenants, straight into the summary.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use jetlag::analysis::compare::{RunSample, RunSampler};
 use jetlag::analysis::{Summarizer, Summary};
 use jetlag::record::{Event, FrameRecord, Manifest, Outcome, Phase, PhaseSpec, Subject, TenantManifest};
 use jetlag::scenario::{
-    Arrival, BackendChoice, Baseline, Batch, ClockKind, Clocks, LatencyModel, Overload, Release, Scenario,
-    Sharing, SourceSpec, Telemetry, Tenant,
+    Arrival, BackendChoice, Baseline, Batch, ClockKind, LatencyModel, Overload, Scenario, Sharing, Telemetry,
+    Tenant,
 };
 use jetlag::tenant::PhasePlan;
 use jetlag::tenant::simulate::{self, SimTenant};
@@ -210,7 +209,9 @@ pub(crate) fn bimodal(fast_ms: f64, slow_ms: f64, slow_share: f64) -> Service {
 
 /// Times that repeat after so many frames.
 pub(crate) fn pattern(ms_each: &[f64]) -> Service {
-    Service::Drawn(LatencyModel::Recorded(ms_each.iter().copied().map(ms).collect()))
+    Service::Drawn(LatencyModel::Recorded {
+        latencies: ms_each.iter().copied().map(ms).collect(),
+    })
 }
 
 impl Member {
@@ -280,86 +281,57 @@ impl World {
             .zip(names)
             .map(|(member, name)| Tenant {
                 name: name.to_owned(),
-                detector: None,
-                made: None,
                 backend: BackendChoice::Sim(match &member.service {
                     Service::Drawn(model) => model.clone(),
-                    Service::Repeating { median_ms, .. } => LatencyModel::Fixed(ms(*median_ms)),
-                    Service::Along(_) => LatencyModel::Fixed(ms(1.0)),
+                    Service::Repeating { median_ms, .. } => LatencyModel::Fixed {
+                        latency: ms(*median_ms),
+                    },
+                    Service::Along(_) => LatencyModel::Fixed { latency: ms(1.0) },
                 }),
-                backend_reason: None,
-                source: SourceSpec::Empty,
-                shared: None,
                 arrival: member.arrival,
-                deadline: None,
                 overload: member.overload,
-                priority: 0,
                 depth: member.depth,
                 batch: member.batch(),
-                cpus: Vec::new(),
                 record_detections: false,
                 gpu: Default::default(),
-                frames: None,
                 missing: Default::default(),
+                ..Tenant::default()
             })
             .collect();
         Manifest {
             schema_major: 1,
             schema_minor: 0,
             jetlag_version: "0.0.0".to_owned(),
-            command_line: Vec::new(),
             tenants: tenants
                 .iter()
                 .map(|tenant| TenantManifest {
                     name: tenant.name.clone(),
                     backend: "sim".to_owned(),
-                    device: None,
-                    submission_may_wait: None,
-                    application: None,
-                    start_up: None,
-                    batch: None,
-                    detector: None,
-                    classes: Vec::new(),
-                    networks: Vec::new(),
-                    source: String::new(),
-                    memory: None,
-                    selection: None,
-                    record_outputs: None,
+                    ..TenantManifest::default()
                 })
                 .collect(),
-            machine: BTreeMap::new(),
             anchor: Stamp(0),
-            anchor_unix_ns: 0,
-            unknown: Vec::new(),
             subject: Subject::from(Scenario {
                 name: "truth".to_owned(),
                 duration: Nanos::from_secs(self.seconds),
                 warmup: Nanos::from_secs(5),
-                turn: None,
                 seed: 1,
                 clock: ClockKind::Virtual,
                 sharing: self.sharing,
-                release: Release::Sleep,
                 baseline: Baseline {
                     alone: self.alone,
                     ..Baseline::default()
                 },
-                matrix: None,
-                duty_cycle: None,
-                trace: None,
                 telemetry: Telemetry {
                     interval: Nanos::from_millis(100),
                     sources: None,
                 },
-                clocks: Clocks::AsIs,
-                power_mode: None,
-                watchdog: Nanos::from_secs(10),
                 mps: Default::default(),
                 sim_contention: self.contention,
-                expect: Vec::new(),
                 tenants,
-                allow_commands: false,
+                ..Scenario::default()
             }),
+            ..Manifest::default()
         }
     }
 
@@ -404,12 +376,10 @@ impl World {
             events.push(Event::PhaseSpec(PhaseSpec {
                 at: epoch,
                 phase,
-                label: String::new(),
                 sharing: format!("{:?}", self.sharing),
                 members: members.iter().map(|&member| member as u16).collect(),
-                rate: None,
-                traced: false,
                 round,
+                ..PhaseSpec::default()
             }));
             let number = u64::from(number);
             let tenants: Vec<SimTenant> = members
@@ -439,8 +409,12 @@ impl World {
                     median_ms,
                     sigma,
                     phi,
-                } => LatencyModel::Recorded(repeating(*median_ms, *sigma, *phi, self.most_frames(), seed)),
-                Service::Along(course) => LatencyModel::Recorded(course.times(self.most_frames(), seed)),
+                } => LatencyModel::Recorded {
+                    latencies: repeating(*median_ms, *sigma, *phi, self.most_frames(), seed),
+                },
+                Service::Along(course) => LatencyModel::Recorded {
+                    latencies: course.times(self.most_frames(), seed),
+                },
             },
             arrival: member.arrival,
             overload: member.overload,

@@ -441,7 +441,7 @@ fn simulated(
             let model = match &tenant.backend {
                 BackendChoice::Sim(model) => model.clone(),
                 // What returns at once takes the least time that moves the clock.
-                BackendChoice::Null => LatencyModel::Fixed(Nanos(1)),
+                BackendChoice::Null => LatencyModel::Fixed { latency: Nanos(1) },
                 BackendChoice::Cpu { .. }
                 | BackendChoice::TensorRt { .. }
                 | BackendChoice::OnnxRuntime { .. }

@@ -1,7 +1,7 @@
 //! What may stand where a scenario has a choice: the words, with the fields that each takes. Words without fields are those of
 //! their enum.
 
-use super::{Graph, Sharing, Transfer};
+use super::{Graph, Sharing, Stress, Transfer};
 use crate::written::{Choices, choice, plain, words};
 
 /// The words for [`Sharing`].
@@ -39,34 +39,7 @@ pub(super) static BACKENDS: Choices<'_> = Choices {
             0,
             "OnnxRuntime(provider: Cpu)",
         ),
-        choice(
-            "Stress",
-            &["resource", "level", "burst"],
-            0,
-            "Stress(resource: Dram, level: 0.5)",
-        ),
-    ],
-};
-
-pub(super) static LATENCIES: Choices<'_> = Choices {
-    what: "latency model",
-    default: "Fixed",
-    all: &[
-        choice("Fixed", &["latency"], 1, "Fixed(\"5ms\")"),
-        choice("Normal", &["mean", "sd"], 0, "Normal(mean: \"8ms\", sd: \"1ms\")"),
-        choice(
-            "LogNormal",
-            &["median", "sigma"],
-            0,
-            "LogNormal(median: \"8ms\", sigma: 0.3)",
-        ),
-        choice(
-            "Bimodal",
-            &["fast", "slow", "slow_share"],
-            0,
-            "Bimodal(fast: \"5ms\", slow: \"20ms\", slow_share: 0.05)",
-        ),
-        choice("Recorded", &["latencies"], 1, "Recorded([\"5ms\", \"6ms\"])"),
+        choice("Stress", Stress::FIELDS, 0, "Stress(resource: Dram, level: 0.5)"),
     ],
 };
 

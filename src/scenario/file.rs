@@ -6,16 +6,17 @@
 use crate::units::Nanos;
 use crate::written::{Fields, Kind, Node, Place, ProblemKind, Read, Reader, Spot, one_of, shown};
 
-use super::choices::{BACKENDS, LATENCIES, SOURCES};
+use super::choices::{BACKENDS, SOURCES};
 use super::fusion::{self, FusionFile};
 use super::made::{self, NetworkFile};
 use super::recorded::{self, RecordedFile};
 use super::shared::{self, SharedSources};
 use super::steps::{self, DutyCycleFile, MatrixFile};
 use super::stored::{ReadingFile, folder, reading};
-use super::stress::{self, StressFile};
 use super::video::{self, CameraFile, VideoFile};
-use super::{Arrival, GpuUse, Overload, PointFormat, Provider, Scenario, Sensor, Tenant};
+use super::{
+    Arrival, GpuUse, LatencyModel, Overload, PointFormat, Provider, Scenario, Sensor, Stress, Tenant,
+};
 
 /// A scenario as typed.
 pub(super) struct ScenarioFile<'n> {
@@ -95,7 +96,7 @@ pub(super) enum BackendFile {
         threads: Read<usize>,
         profile: Read<bool>,
     },
-    Sim(LatencyFile),
+    Sim(LatencyModel),
     Null,
     TensorRt {
         build: Read<String>,
@@ -107,27 +108,7 @@ pub(super) enum BackendFile {
         threads: Read<usize>,
         profile: Read<bool>,
     },
-    Stress(StressFile),
-}
-
-/// What may stand for a latency model.
-#[derive(Debug)]
-pub(super) enum LatencyFile {
-    Fixed(Spot<Nanos>),
-    Normal {
-        mean: Spot<Nanos>,
-        sd: Spot<Nanos>,
-    },
-    LogNormal {
-        median: Spot<Nanos>,
-        sigma: Spot<f64>,
-    },
-    Bimodal {
-        fast: Spot<Nanos>,
-        slow: Spot<Nanos>,
-        slow_share: Spot<f64>,
-    },
-    Recorded(Spot<Vec<Spot<Nanos>>>),
+    Stress(Stress),
 }
 
 /// What may stand for a source.
@@ -258,7 +239,7 @@ fn tenant<'n>(
         name,
         detector: r.optional(&fields, "detector", detector),
         network: r.optional(&fields, "network", Reader::text),
-        backend: r.optional(&fields, "backend", backend),
+        backend: r.optional(&fields, "backend", |r, node, _| backend(r, node, &label)),
         source: r.optional(&fields, "source", |r, node, field| match sources.named(r, node) {
             None => source(r, node, field),
             Some(named) => {
@@ -324,7 +305,8 @@ fn detector(r: &mut Reader, node: &Node, field: &str) -> Option<DetectorFile> {
     }
 }
 
-fn backend(r: &mut Reader, node: &Node, _: &str) -> Option<BackendFile> {
+/// `owner` is "tenant `camera`".
+fn backend(r: &mut Reader, node: &Node, owner: &str) -> Option<BackendFile> {
     let spelled = as_spelled_here(node);
     let (name, fields) = r.choice(spelled.as_ref().unwrap_or(node), &BACKENDS)?;
     Some(match name {
@@ -333,10 +315,10 @@ fn backend(r: &mut Reader, node: &Node, _: &str) -> Option<BackendFile> {
             profile: r.optional(&fields, "profile", Reader::flag),
         },
         "Sim" => {
-            let model = r.required(&fields, "model", "Sim(Fixed(\"5ms\"))", |r, node, _| {
-                latency(r, node)
-            })?;
-            BackendFile::Sim(model.value)
+            let example = "Sim(Fixed(\"5ms\"))";
+            BackendFile::Sim(r.needed(&fields, "model", example, |r, node, field| {
+                r.value(node, field, owner)
+            })?)
         }
         "Null" => BackendFile::Null,
         "TensorRt" => BackendFile::TensorRt {
@@ -356,48 +338,8 @@ fn backend(r: &mut Reader, node: &Node, _: &str) -> Option<BackendFile> {
             threads: r.optional(&fields, "threads", Reader::whole),
             profile: r.optional(&fields, "profile", Reader::flag),
         },
-        "Stress" => BackendFile::Stress(stress::read(r, &fields)?),
+        "Stress" => BackendFile::Stress(Stress::read_fields(&mut r.declared(&fields, owner))?),
         _ => BackendFile::Auto,
-    })
-}
-
-fn latency(r: &mut Reader, node: &Node) -> Option<LatencyFile> {
-    let (name, f) = r.choice(node, &LATENCIES)?;
-    // Both fields are read before either `?`, so that two mistakes are two problems.
-    Some(match name {
-        "Normal" => {
-            let mean = r.required(&f, "mean", "mean: \"8ms\"", Reader::duration);
-            let sd = r.required(&f, "sd", "sd: \"1ms\"", Reader::duration);
-            LatencyFile::Normal { mean: mean?, sd: sd? }
-        }
-        "LogNormal" => {
-            let median = r.required(&f, "median", "median: \"8ms\"", Reader::duration);
-            let sigma = r.required(&f, "sigma", "sigma: 0.3", Reader::number);
-            LatencyFile::LogNormal {
-                median: median?,
-                sigma: sigma?,
-            }
-        }
-        "Bimodal" => {
-            let fast = r.required(&f, "fast", "fast: \"5ms\"", Reader::duration);
-            let slow = r.required(&f, "slow", "slow: \"20ms\"", Reader::duration);
-            let slow_share = r.required(&f, "slow_share", "slow_share: 0.05", Reader::number);
-            LatencyFile::Bimodal {
-                fast: fast?,
-                slow: slow?,
-                slow_share: slow_share?,
-            }
-        }
-        "Recorded" => LatencyFile::Recorded(r.required(
-            &f,
-            "latencies",
-            "Recorded([\"5ms\", \"6ms\"])",
-            |r, node, field| {
-                let expected = "a list of durations, such as [\"5ms\", \"6ms\"]";
-                r.list(node, field, expected, Reader::duration)
-            },
-        )?),
-        _ => LatencyFile::Fixed(r.required(&f, "latency", "Fixed(\"5ms\")", Reader::duration)?),
     })
 }
 

@@ -6,10 +6,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::{
-    Associate, BackendChoice, CameraFrom, CameraSpec, DetectorRef, FusionSpec, LatencyModel, Reading,
-    RecordingSpec, Scenario, SetSpec, SourceSpec, Tenant, VideoDecoder, VideoSpec,
+    Associate, BackendChoice, CameraFrom, CameraSpec, DetectorRef, FusionSpec, Reading, RecordingSpec,
+    Scenario, SetSpec, SourceSpec, Tenant, VideoDecoder, VideoSpec,
 };
-use crate::record::field::Value;
+use crate::record::field::{Value, call};
 
 /// The scenario as text; it begins with a line that `heading` makes a comment of.
 pub fn ron(scenario: &Scenario, heading: &str) -> String {
@@ -193,39 +193,9 @@ fn backend(backend: &BackendChoice) -> String {
             threads,
             profile,
         } => format!("OnnxRuntime(provider: {provider:?}, threads: {threads}, profile: {profile})"),
-        BackendChoice::Stress(stress) => format!(
-            "Stress(resource: {:?}, level: {:?}, burst: {})",
-            stress.resource,
-            stress.level,
-            stress.burst.written()
-        ),
-        BackendChoice::Sim(model) => format!("Sim({})", latency(model)),
+        BackendChoice::Stress(stress) => call("Stress", &stress.written_fields()),
+        BackendChoice::Sim(model) => format!("Sim({})", model.written()),
         BackendChoice::Null => "Null".to_owned(),
-    }
-}
-
-fn latency(model: &LatencyModel) -> String {
-    match model {
-        LatencyModel::Fixed(time) => format!("Fixed({})", time.written()),
-        LatencyModel::Normal { mean, sd } => {
-            format!("Normal(mean: {}, sd: {})", mean.written(), sd.written())
-        }
-        LatencyModel::LogNormal { median, sigma } => {
-            format!("LogNormal(median: {}, sigma: {sigma:?})", median.written())
-        }
-        LatencyModel::Bimodal {
-            fast,
-            slow,
-            slow_share,
-        } => format!(
-            "Bimodal(fast: {}, slow: {}, slow_share: {slow_share:?})",
-            fast.written(),
-            slow.written()
-        ),
-        LatencyModel::Recorded(list) => {
-            let list: Vec<String> = list.iter().copied().map(|time| time.written()).collect();
-            format!("Recorded([{}])", list.join(", "))
-        }
     }
 }
 

@@ -27,12 +27,6 @@ impl<'n> Fields<'n> {
         let node = self.found.iter().find(|(known, _)| *known == name)?.1;
         (!matches!(node.kind, Kind::Nothing)).then_some(node)
     }
-
-    /// Whether the field is written as `None`, which is a word where a field has one of that name.
-    pub(crate) fn says_none(&self, name: &str) -> bool {
-        let mut found = self.found.iter().filter(|(known, _)| *known == name);
-        found.any(|(_, node)| matches!(node.kind, Kind::Nothing))
-    }
 }
 
 /// Collects problems while it reads.

@@ -1,12 +1,11 @@
 //! `jetlag report --critical-path`, `--what-if` over run files with a traced phase, and without.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use jetlag::record::activity::{Interface, OnStream, Owner, WaitKind, Work};
 use jetlag::record::{
-    Activity, ActivityBatch, Definition, Event, FrameRecord, Manifest, Phase, PhaseSpec, RunWriter,
-    SCHEMA_MAJOR, SCHEMA_MINOR, Stage, TenantManifest, TraceRecord,
+    Activity, ActivityBatch, Definition, Event, FrameRecord, Manifest, Phase, PhaseSpec, RunWriter, Stage,
+    TenantManifest, TraceRecord,
 };
 use jetlag::scenario::{BackendChoice, Scenario, Tenant};
 use jetlag::units::{Nanos, Stamp};
@@ -22,31 +21,16 @@ fn manifest() -> Manifest {
         ..Scenario::empty("made")
     };
     Manifest {
-        schema_major: SCHEMA_MAJOR,
-        schema_minor: SCHEMA_MINOR,
         jetlag_version: "0.1.0".to_owned(),
-        command_line: Vec::new(),
         subject: scenario.into(),
         tenants: vec![TenantManifest {
             name: "camera".to_owned(),
             backend: "tensorrt".to_owned(),
-            device: None,
-            detector: None,
-            classes: Vec::new(),
-            networks: Vec::new(),
             source: "nothing".to_owned(),
-            submission_may_wait: None,
-            application: None,
-            start_up: None,
-            batch: None,
-            memory: None,
-            selection: None,
-            record_outputs: None,
+            ..TenantManifest::default()
         }],
-        machine: BTreeMap::new(),
         anchor: Stamp(0),
-        anchor_unix_ns: 0,
-        unknown: Vec::new(),
+        ..Manifest::default()
     }
 }
 
@@ -71,9 +55,8 @@ fn traced() -> Vec<Event> {
             label: "camera".to_owned(),
             sharing: "Streams".to_owned(),
             members: vec![0],
-            rate: None,
             traced,
-            round: None,
+            ..PhaseSpec::default()
         })
     };
     let mut events = vec![spec(Phase::Together, false), spec(PHASE, true)];

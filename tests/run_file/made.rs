@@ -11,12 +11,11 @@ use jetlag::record::{
     Covariance, Definition, DetectionsRecord, Device, EndReason, Event, Finding, FrameRecord, IDLE_WINDOW,
     Launch, LogRecord, Manifest, Measurand, MovedTensor, NetworkManifest, NodeRecord, OVERHEAD_TENANT,
     Outcome, OutputRecord, Part, Phase, PhaseRecord, PhaseSpec, Quantity, RailRole, RangeRecord,
-    SCHEMA_MAJOR, SCHEMA_MINOR, SampleRecord, Sampled, SignalRecord, Subject, Submission, Sureness,
-    SweptRate, TenantManifest, TraceRecord, WindowRecord, WorkRecord,
+    SampleRecord, Sampled, SignalRecord, Subject, Submission, Sureness, SweptRate, TenantManifest,
+    TraceRecord, WindowRecord, WorkRecord,
 };
 use jetlag::scenario::{
-    Arrival, BackendChoice, Baseline, ClockKind, Clocks, GpuUse, LatencyModel, Overload, Release, Scenario,
-    Sharing, SourceSpec, Telemetry, Tenant,
+    Arrival, BackendChoice, ClockKind, LatencyModel, Overload, Scenario, Telemetry, Tenant,
 };
 use jetlag::units::{Nanos, Stamp};
 use rand_pcg::Pcg64;
@@ -31,41 +30,26 @@ pub(crate) const ANCHOR_UNIX_NS: i64 = 1_767_225_600_000_000_000;
 pub(crate) fn manifest() -> Manifest {
     let names = ["camera", "lidar"];
     Manifest {
-        schema_major: SCHEMA_MAJOR,
-        schema_minor: SCHEMA_MINOR,
         jetlag_version: "0.1.0".into(),
         command_line: vec!["jetlag".into(), "run".into(), "made.ron".into()],
         subject: Subject::from(Scenario {
-            allow_commands: false,
             name: "made".into(),
-            duration: Nanos::from_secs(10),
-            turn: None,
-            warmup: Nanos::from_secs(1),
             seed: 7,
             clock: ClockKind::Virtual,
-            sharing: Sharing::Streams,
-            release: Release::Sleep,
-            baseline: Baseline::default(),
-            matrix: None,
-            duty_cycle: None,
-            trace: None,
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),
                 sources: None,
             },
-            clocks: Clocks::AsIs,
-            power_mode: None,
             mps: Default::default(),
             sim_contention: 0.5,
-            watchdog: Nanos::from_secs(10),
             expect: vec!["camera.response.p99 < 33ms".into()],
             tenants: names.map(tenant).into(),
+            ..Scenario::default()
         }),
         tenants: names
             .map(|name| TenantManifest {
                 name: name.into(),
                 backend: "sim".into(),
-                device: None,
                 detector: Some(name.into()),
                 classes: vec!["car".into(), "person".into(), "bicycle".into()],
                 networks: vec![NetworkManifest {
@@ -75,19 +59,13 @@ pub(crate) fn manifest() -> Manifest {
                     ..NetworkManifest::default()
                 }],
                 source: "nothing".into(),
-                submission_may_wait: None,
-                application: None,
-                start_up: None,
-                batch: None,
-                memory: None,
-                selection: None,
-                record_outputs: None,
+                ..TenantManifest::default()
             })
             .into(),
         machine: BTreeMap::from([("cpu".into(), "made up".into()), ("cores".into(), "2".into())]),
         anchor: ANCHOR,
         anchor_unix_ns: ANCHOR_UNIX_NS,
-        unknown: Vec::new(),
+        ..Manifest::default()
     }
 }
 
@@ -109,12 +87,9 @@ pub(crate) fn of_an_application() -> Manifest {
 fn tenant(name: &str) -> Tenant {
     Tenant {
         name: name.into(),
-        detector: None,
-        made: None,
-        backend: BackendChoice::Sim(LatencyModel::Fixed(Nanos::from_millis(5))),
-        backend_reason: None,
-        source: SourceSpec::Empty,
-        shared: None,
+        backend: BackendChoice::Sim(LatencyModel::Fixed {
+            latency: Nanos::from_millis(5),
+        }),
         arrival: Arrival::Periodic {
             hz: 30.0,
             phase: Nanos::ZERO,
@@ -122,14 +97,9 @@ fn tenant(name: &str) -> Tenant {
         },
         deadline: Some(Nanos::from_millis(33)),
         overload: Overload::DropOldest { queue: 2 },
-        priority: 0,
-        depth: 1,
         batch: Default::default(),
-        cpus: vec![],
-        record_detections: true,
         missing: Default::default(),
-        frames: None,
-        gpu: GpuUse::default(),
+        ..Tenant::default()
     }
 }
 
@@ -155,9 +125,7 @@ pub(crate) fn frame(tenant: u16, n: u64) -> FrameRecord {
     let started = released + lateness;
     FrameRecord {
         tenant,
-        phase: Phase::Together,
         warmup: n < 30,
-        outcome: Outcome::Completed,
         sequence: n,
         source_index: n % 64,
         released,
@@ -180,6 +148,7 @@ pub(crate) fn frame(tenant: u16, n: u64) -> FrameRecord {
         }),
         skew: (tenant == 1).then_some(Nanos(20_000_000)),
         camera: (tenant == 0).then_some((n % 3) as u8),
+        ..FrameRecord::default()
     }
 }
 
@@ -261,14 +230,13 @@ pub(crate) fn events(frames: u64) -> Vec<Event> {
     for tenant in [0, 1, OVERHEAD_TENANT] {
         events.push(Event::Phase(PhaseRecord {
             tenant,
-            phase: Phase::Together,
             epoch: ANCHOR,
             measured_from: ANCHOR + Nanos::from_secs(1),
             measured_to: ANCHOR + Nanos(33_333_333) * frames as i64,
             reason: EndReason::Interrupted,
             lost_records: 5,
-            sampled: None,
             process_peak: Some(123_456_789),
+            ..PhaseRecord::default()
         }));
     }
     events.push(Event::Signal(SignalRecord {
@@ -410,13 +378,12 @@ fn other_phases(frames: u64) -> Vec<Event> {
             epoch: ANCHOR,
             measured_from: ANCHOR + Nanos::from_secs(1),
             measured_to: ANCHOR + Nanos::from_secs(2),
-            reason: EndReason::Duration,
             lost_records: 3,
             sampled: Some(Sampled {
                 repeated: 4,
                 skipped: 70,
             }),
-            process_peak: None,
+            ..PhaseRecord::default()
         }));
     }
     events
@@ -431,9 +398,8 @@ fn traced_phase() -> Vec<Event> {
         label: "camera + lidar, traced".into(),
         sharing: "Streams".into(),
         members: vec![0, 1],
-        rate: None,
         traced: true,
-        round: None,
+        ..PhaseSpec::default()
     };
     let launch = Launch {
         grid: [120, 2, 1],

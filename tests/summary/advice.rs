@@ -174,7 +174,9 @@ fn overload(summary: &Summary) -> Option<&Finding> {
 }
 
 fn fixed(us: i64) -> LatencyModel {
-    LatencyModel::Fixed(Nanos::from_micros(us))
+    LatencyModel::Fixed {
+        latency: Nanos::from_micros(us),
+    }
 }
 
 #[test]

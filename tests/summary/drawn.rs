@@ -171,8 +171,7 @@ impl World {
                     sharing: format!("{sharing:?}"),
                     members: members.to_vec(),
                     rate,
-                    traced: false,
-                    round: None,
+                    ..PhaseSpec::default()
                 },
                 sharing,
                 from,
@@ -395,7 +394,7 @@ fn member(draw: &mut Draw, place: usize, count: usize, slower: f64) -> (Tenant, 
     let median_ms = slower * load * 1e3 / hz;
     let median = ms(median_ms);
     let model = match draw.of(&[0, 1, 2, 3]) {
-        0 => LatencyModel::Fixed(median),
+        0 => LatencyModel::Fixed { latency: median },
         1 => LatencyModel::Normal {
             mean: median,
             sd: ms(median_ms / 10.0),

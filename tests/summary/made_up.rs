@@ -1,18 +1,13 @@
 //! Runs that never happened: a manifest and events with known answers.
 
-use std::collections::BTreeMap;
-
 use crate::common::planned::Planned as _;
 use jetlag::analysis::compare::{RunSample, RunSampler};
 use jetlag::analysis::{Summarizer, Summary};
 use jetlag::record::{
-    EndReason, Event, FrameRecord, Manifest, OVERHEAD_TENANT, Phase, PhaseRecord, SampleRecord, Stage,
-    Subject, TenantManifest,
+    Event, FrameRecord, Manifest, OVERHEAD_TENANT, Phase, PhaseRecord, SampleRecord, Stage, Subject,
+    TenantManifest,
 };
-use jetlag::scenario::{
-    Arrival, BackendChoice, Baseline, ClockKind, Clocks, Overload, Release, Scenario, Sharing, SourceSpec,
-    Telemetry, Tenant,
-};
+use jetlag::scenario::{Arrival, Overload, Scenario, Telemetry, Tenant};
 use jetlag::units::{Nanos, Stamp};
 
 use crate::summary::facts;
@@ -37,23 +32,13 @@ pub(crate) const fn periodic(hz: f64) -> Arrival {
 pub(crate) fn tenant(name: &str, hz: f64, deadline_ms: f64) -> Tenant {
     Tenant {
         name: name.to_owned(),
-        detector: None,
-        made: None,
-        backend: BackendChoice::Null,
-        backend_reason: None,
-        source: SourceSpec::Empty,
-        shared: None,
         arrival: periodic(hz),
         deadline: Some(ms(deadline_ms)),
         overload: Overload::DropOldest { queue: 2 },
-        priority: 0,
-        depth: 1,
         batch: Default::default(),
-        cpus: Vec::new(),
-        record_detections: true,
         missing: Default::default(),
         gpu: Default::default(),
-        frames: None,
+        ..Tenant::default()
     }
 }
 
@@ -63,56 +48,29 @@ pub(crate) fn manifest(seconds: i64, tenants: Vec<Tenant>) -> Manifest {
         schema_major: 1,
         schema_minor: 0,
         jetlag_version: "0.0.0".to_owned(),
-        command_line: Vec::new(),
         tenants: tenants
             .iter()
             .map(|tenant| TenantManifest {
                 name: tenant.name.clone(),
                 backend: "cpu".to_owned(),
-                device: None,
                 detector: Some(format!("demo-{}", tenant.name)),
-                classes: Vec::new(),
-                networks: Vec::new(),
-                source: String::new(),
-                submission_may_wait: None,
-                application: None,
-                start_up: None,
-                batch: None,
-                memory: None,
-                selection: None,
-                record_outputs: None,
+                ..TenantManifest::default()
             })
             .collect(),
-        machine: BTreeMap::new(),
         anchor: Stamp(0),
-        anchor_unix_ns: 0,
-        unknown: Vec::new(),
         subject: Subject::from(Scenario {
-            allow_commands: false,
             name: "two-detectors".to_owned(),
             duration: Nanos::from_secs(seconds),
-            warmup: Nanos::from_secs(1),
-            turn: None,
             seed: 7,
-            clock: ClockKind::Real,
-            sharing: Sharing::Streams,
-            release: Release::Sleep,
-            baseline: Baseline::default(),
-            matrix: None,
-            duty_cycle: None,
-            trace: None,
             telemetry: Telemetry {
                 interval: Nanos::from_millis(100),
                 sources: None,
             },
-            clocks: Clocks::AsIs,
-            power_mode: None,
-            watchdog: Nanos::from_secs(10),
             mps: Default::default(),
-            sim_contention: 0.0,
-            expect: Vec::new(),
             tenants,
+            ..Scenario::default()
         }),
+        ..Manifest::default()
     }
 }
 
@@ -135,10 +93,7 @@ pub(crate) fn end(tenant: u16, phase: Phase, seconds: i64) -> PhaseRecord {
         epoch: START - Nanos::from_secs(1),
         measured_from: START,
         measured_to: START + Nanos::from_secs(seconds),
-        reason: EndReason::Duration,
-        lost_records: 0,
-        sampled: None,
-        process_peak: None,
+        ..PhaseRecord::default()
     }
 }
 

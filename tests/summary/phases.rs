@@ -16,7 +16,9 @@ use crate::summary::interference::{Run, busy, manifest, rendered, sim, streams};
 use crate::summary::made_up;
 
 fn fixed(ms: i64) -> LatencyModel {
-    LatencyModel::Fixed(Nanos::from_millis(ms))
+    LatencyModel::Fixed {
+        latency: Nanos::from_millis(ms),
+    }
 }
 
 fn codes(summary: &Summary) -> Vec<&str> {

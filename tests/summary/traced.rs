@@ -33,9 +33,8 @@ pub(crate) fn traced() -> (Manifest, Vec<Event>) {
             label: label.to_owned(),
             sharing: "Streams".to_owned(),
             members: vec![0, 1],
-            rate: None,
             traced,
-            round: None,
+            ..PhaseSpec::default()
         })
     };
     events.insert(0, spec(Phase::Together, "camera + lidar", false));

@@ -160,12 +160,10 @@ fn a_slowdown_of_known_factor_is_recovered_within_its_interval() {
             events.push(Event::PhaseSpec(PhaseSpec {
                 at: made_up::START,
                 phase,
-                label: String::new(),
                 sharing: "Streams".to_owned(),
                 members: members.clone(),
-                rate: None,
-                traced: false,
                 round: Some(round),
+                ..PhaseSpec::default()
             }));
             for tenant in members {
                 let took = drawn(distribution, 100, u64::from(number) * 2 + u64::from(tenant));

@@ -52,10 +52,11 @@ impl Stage {
 }
 
 /// How a frame ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Outcome {
     /// It ended with a result, in time or late.
+    #[default]
     Completed = 0,
     /// Dropped under overload; a drop is a miss.
     Dropped = 1,
@@ -66,7 +67,7 @@ pub enum Outcome {
 }
 
 /// The record of one frame. It holds plain values, so that recording it is a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameRecord {
     /// Position of the tenant in the scenario.
     pub tenant: u16,
@@ -144,27 +145,12 @@ impl Submission {
 impl FrameRecord {
     /// A completed frame of the first tenant's measurement that was served from its release on. Of the rest nothing is known: no
     /// stages, deadline, submission or capture time, and zero elsewhere.
-    pub const fn completed(released: Stamp, finished: Stamp) -> FrameRecord {
+    pub fn completed(released: Stamp, finished: Stamp) -> FrameRecord {
         FrameRecord {
-            tenant: 0,
-            phase: Phase::Together,
-            warmup: false,
-            outcome: Outcome::Completed,
-            sequence: 0,
-            source_index: 0,
             released,
             started: released,
             finished,
-            lateness: Nanos::ZERO,
-            stages: [None; 9],
-            deadline: None,
-            detections: 0,
-            input_size: 0,
-            submission: None,
-            captured: None,
-            batch: None,
-            skew: None,
-            camera: None,
+            ..FrameRecord::default()
         }
     }
 

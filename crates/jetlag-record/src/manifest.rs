@@ -8,6 +8,7 @@ use crate::device::{self, Device};
 use crate::engine::EngineLayers;
 use crate::memory::TenantMemory;
 use crate::scenario::{RecordOutputs, Scenario};
+use crate::schema::{SCHEMA_MAJOR, SCHEMA_MINOR};
 use crate::units::{Nanos, Stamp};
 use crate::work::NetworkWork;
 
@@ -66,6 +67,24 @@ impl From<Scenario> for Subject {
     }
 }
 
+/// Of this version of the format, and of a recording without a name.
+impl Default for Manifest {
+    fn default() -> Self {
+        Manifest {
+            schema_major: SCHEMA_MAJOR,
+            schema_minor: SCHEMA_MINOR,
+            jetlag_version: String::new(),
+            command_line: Vec::new(),
+            subject: Subject::Name(String::new()),
+            tenants: Vec::new(),
+            machine: BTreeMap::new(),
+            anchor: Stamp::default(),
+            anchor_unix_ns: 0,
+            unknown: Vec::new(),
+        }
+    }
+}
+
 impl Manifest {
     /// Names the run.
     pub fn name(&self) -> &str {
@@ -115,7 +134,7 @@ pub const GPU_MEMORY_FACT: &str = "gpu_memory";
 pub const TRACED_FACT: &str = "traced";
 
 /// The setup of one tenant.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TenantManifest {
     /// The tenant's name in the scenario.
     pub name: String,

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::units::Stamp;
 
 /// The phase of a run that a frame belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// All tenants together, as the scenario has them: the measurement.
+    #[default]
     Together,
     /// This tenant alone, sharing as the scenario says: the baseline for its slowdown in recordings from before the first
     /// release. Since then it is a turn in each round.
@@ -54,7 +55,7 @@ const fn scattered(x: u64) -> u64 {
 }
 
 /// The description of a phase; recorded once, when it begins. Together, and each tenant's Alone, have one too.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseSpec {
     /// When the phase began.
     pub at: Stamp,
@@ -102,10 +103,11 @@ pub struct SweptRate {
 pub const OVERHEAD_TENANT: u16 = u16::MAX;
 
 /// Why a tenant stopped in a phase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum EndReason {
     /// The planned time was over.
+    #[default]
     Duration = 0,
     /// It had served the requested number of frames.
     Count = 1,
@@ -118,7 +120,7 @@ pub enum EndReason {
 }
 
 /// The end of one tenant's part of a phase; it gives rates their time base.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PhaseRecord {
     /// Position of the tenant in the scenario, or [`OVERHEAD_TENANT`].
     pub tenant: u16,

@@ -33,7 +33,7 @@ impl Sampler {
     /// the model's central value.
     pub fn new(model: LatencyModel, seed: u64) -> Self {
         let model = match model {
-            LatencyModel::Fixed(t) => Model::Fixed(t),
+            LatencyModel::Fixed { latency: t } => Model::Fixed(t),
             LatencyModel::Normal { mean, sd } => {
                 Normal::new(mean.0 as f64, sd.0 as f64).map_or(Model::Fixed(mean), Model::Normal)
             }
@@ -48,8 +48,8 @@ impl Sampler {
                 slow,
                 slow_share,
             },
-            LatencyModel::Recorded(list) if list.is_empty() => Model::Fixed(Nanos(1)),
-            LatencyModel::Recorded(list) => Model::Recorded { list, next: 0 },
+            LatencyModel::Recorded { latencies: list } if list.is_empty() => Model::Fixed(Nanos(1)),
+            LatencyModel::Recorded { latencies: list } => Model::Recorded { list, next: 0 },
         };
         let rng = drawing(seed);
         Sampler { model, rng }
@@ -155,10 +155,16 @@ mod tests {
     #[test]
     fn a_recorded_list_comes_round_again_and_time_always_moves() {
         assert_eq!(
-            draws(LatencyModel::Recorded(vec![Nanos(3), Nanos(0)]), 0, 4),
+            draws(
+                LatencyModel::Recorded {
+                    latencies: vec![Nanos(3), Nanos(0)]
+                },
+                0,
+                4
+            ),
             [3, 1, 3, 1]
         );
-        assert_eq!(draws(LatencyModel::Fixed(Nanos(0)), 0, 1), [1]);
+        assert_eq!(draws(LatencyModel::Fixed { latency: Nanos(0) }, 0, 1), [1]);
         let cut = draws(
             LatencyModel::Normal {
                 mean: Nanos(0),
@@ -173,7 +179,9 @@ mod tests {
     #[test]
     fn a_sampler_that_begins_anew_draws_the_same_again() {
         for model in [
-            LatencyModel::Recorded([3, 5, 9].map(Nanos).to_vec()),
+            LatencyModel::Recorded {
+                latencies: [3, 5, 9].map(Nanos).to_vec(),
+            },
             LatencyModel::Normal {
                 mean: Nanos(1_000),
                 sd: Nanos(100),

@@ -6,15 +6,17 @@
 use serde::Deserialize;
 
 use super::Fit;
-use crate::written::{Choices, Node, Reader, choice, one_of, plain};
+use crate::record::{declared, words};
 
-/// How an image of any size is brought to the size of the network's input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FitSpec {
-    /// Kept in proportion, the rest filled.
-    Letterbox(Letterbox),
-    /// Pulled to the full size, out of proportion if need be.
-    Stretch,
+declared! {
+    /// How an image of any size is brought to the size of the network's input.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum FitSpec: "fit", else "Letterbox" {
+        /// Kept in proportion, the rest filled.
+        Letterbox[Letterbox, 0, "Letterbox(align: TopLeft)"],
+        /// Pulled to the full size, out of proportion if need be.
+        Stretch,
+    }
 }
 
 impl Default for FitSpec {
@@ -23,25 +25,22 @@ impl Default for FitSpec {
     }
 }
 
-/// The terms of a letterbox.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Letterbox {
-    /// Where the image lies.
-    pub align: Align,
-    /// Grey level (0 to 255, before normalising) of the filled part.
-    pub pad: u8,
-    /// How the resized width and height become whole pixels.
-    pub rounding: Rounding,
+declared! {
+    /// The terms of a letterbox.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Letterbox {
+        /// Where the image lies.
+        pub align: Align = Align::Centre;
+        /// Grey level (0 to 255, before normalising) of the filled part.
+        pub pad: u8 = 114;
+        /// How the resized width and height become whole pixels.
+        pub rounding: Rounding = Rounding::Nearest;
+    }
 }
 
-impl Default for Letterbox {
-    fn default() -> Self {
-        Letterbox {
-            align: Align::Centre,
-            pad: 114,
-            rounding: Rounding::Nearest,
-        }
-    }
+words! {
+    Align: "align";
+    Rounding: "rounding";
 }
 
 /// Where a letterboxed image lies in the input.
@@ -73,35 +72,7 @@ pub struct Placement {
     pub height: usize,
 }
 
-static FITS: Choices<'_> = Choices {
-    what: "fit",
-    default: "Letterbox",
-    all: &[
-        choice(
-            "Letterbox",
-            &["align", "pad", "rounding"],
-            0,
-            "Letterbox(align: TopLeft)",
-        ),
-        plain("Stretch"),
-    ],
-};
-
 impl FitSpec {
-    /// As written in a spec.
-    pub(crate) fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
-        let (name, f) = r.choice(node, &FITS)?;
-        let usual = Letterbox::default();
-        Some(match name {
-            "Stretch" => FitSpec::Stretch,
-            _ => FitSpec::Letterbox(Letterbox {
-                align: r.optional(&f, "align", one_of("align")).or(usual.align),
-                pad: r.optional(&f, "pad", Reader::whole).or(usual.pad),
-                rounding: r.optional(&f, "rounding", one_of("rounding")).or(usual.rounding),
-            }),
-        })
-    }
-
     /// Where an image of `image` (width, height) lies in an input of `network` (width, height).
     /// No size may be zero.
     pub fn place(&self, image: [usize; 2], network: [usize; 2]) -> Placement {

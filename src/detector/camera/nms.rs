@@ -8,55 +8,39 @@ use std::cmp::Ordering;
 use serde::Deserialize;
 
 use crate::detector::Box2d;
-use crate::written::{Node, Reader, one_of};
+use crate::record::{declared, words};
+use crate::written::{Node, Reader};
 
-/// How candidates are thinned.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Nms {
-    /// A box goes if its intersection over union with a better one is above this.
-    pub iou: f32,
-    /// Whether only boxes of one class suppress each other.
-    pub class_aware: bool,
-    /// The most detections of one frame, best first.
-    pub max_detections: usize,
-    /// The most candidates that enter, best first; bounds the time of a frame that has too many.
-    pub max_candidates: usize,
-    /// How many classes one cell may report.
-    pub labels: Labels,
-}
-
-impl Default for Nms {
-    fn default() -> Self {
-        Nms {
-            iou: 0.45,
-            class_aware: true,
-            max_detections: 300,
-            max_candidates: 3000,
-            labels: Labels::Best,
-        }
+declared! {
+    /// How candidates are thinned.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Nms {
+        /// A box goes if its intersection over union with a better one is above this.
+        pub iou: f32 = 0.45;
+        /// Whether only boxes of one class suppress each other.
+        pub class_aware: bool = true;
+        /// The most detections of one frame, best first.
+        pub max_detections: usize = 300;
+        /// The most candidates that enter, best first; bounds the time of a frame that has too many.
+        pub max_candidates: usize = 3000;
+        /// How many classes one cell may report.
+        pub labels: Labels = Labels::Best;
     }
 }
 
 impl Nms {
     /// As written in a spec; `usual` is what holds of what is not written.
     pub(crate) fn read(r: &mut Reader, node: &Node, field: &str, usual: Nms) -> Option<Self> {
-        let known = &["iou", "class_aware", "max_detections", "max_candidates", "labels"];
-        let f = r.record(
-            node,
-            field,
-            "Nms",
-            "fields in parentheses, such as (iou: 0.45)",
-            known,
-        )?;
-        let most = |r: &mut Reader, name, usual| r.optional(&f, name, Reader::whole).or(usual);
-        Some(Nms {
-            iou: r.optional(&f, "iou", Reader::number).or(usual.iou),
-            class_aware: r.optional(&f, "class_aware", Reader::flag).or(usual.class_aware),
-            max_detections: most(r, "max_detections", usual.max_detections),
-            max_candidates: most(r, "max_candidates", usual.max_candidates),
-            labels: r.optional(&f, "labels", one_of("labels")).or(usual.labels),
-        })
+        let example = "fields in parentheses, such as (iou: 0.45)";
+        let fields = r.record(node, field, "Nms", example, Nms::FIELDS)?;
+        let mut nms = usual;
+        nms.fill(&mut r.declared(&fields, ""));
+        Some(nms)
     }
+}
+
+words! {
+    Labels: "labels";
 }
 
 /// How many classes one cell may report.

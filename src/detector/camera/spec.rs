@@ -16,8 +16,9 @@ use super::preprocess::{CameraPreprocess, Colour, Element, InputFormat, Layout, 
 use crate::backend::{DeviceInput, NetworkSource, Program, Step, TensorSpec};
 use crate::detector::Detector;
 use crate::engine::network::Port;
+use crate::record::{declared, words};
 use crate::source::ContentKind;
-use crate::written::{Kind, Node, Reader, Rules, one_of, shown};
+use crate::written::{Call, Kind, Node, ProblemKind, Reader, Rules, shown};
 
 /// A camera detector as written.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,29 +67,31 @@ impl Classes {
     }
 }
 
-/// What the network wants of its input, as written.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InputSpec {
-    /// Name of the input.
-    pub tensor: String,
-    /// Width of the input in pixels.
-    pub width: usize,
-    /// Height of the input in pixels.
-    pub height: usize,
-    /// Order of the input's dimensions.
-    pub layout: Layout,
-    /// Order of the input's colour channels.
-    pub colour: Colour,
-    /// How the image is brought to that size.
-    pub fit: FitSpec,
-    /// `value = (pixel × scale − mean) / std`, pixel in 0..=255.
-    pub scale: f32,
-    /// Per channel, in the order of `colour`.
-    pub mean: [f32; 3],
-    /// Per channel, in the order of `colour`.
-    pub std: [f32; 3],
-    /// The type of the input's elements.
-    pub element: Element,
+declared! {
+    /// What the network wants of its input, as written.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct InputSpec: needed in "Input", "fields in parentheses, such as (tensor: \"images\", width: 640, height: 640)" {
+        /// Name of the input.
+        pub tensor: String = String::new();
+        /// Width of the input in pixels.
+        pub width: usize, needed "width: 640";
+        /// Height of the input in pixels.
+        pub height: usize, needed "height: 640";
+        /// Order of the input's dimensions.
+        pub layout: Layout = Layout::default();
+        /// Order of the input's colour channels.
+        pub colour: Colour = Colour::default();
+        /// How the image is brought to that size.
+        pub fit: FitSpec = FitSpec::default();
+        /// `value = (pixel × scale − mean) / std`, pixel in 0..=255.
+        pub scale: f32 = 1.0;
+        /// Per channel, in the order of `colour`.
+        pub mean: [f32; 3] = [0.0; 3];
+        /// Per channel, in the order of `colour`.
+        pub std: [f32; 3] = [1.0; 3];
+        /// The type of the input's elements.
+        pub element: Element = Element::default();
+    }
 }
 
 /// The widest and highest input that is taken; anything above is a slip of the pen.
@@ -104,9 +107,11 @@ const CAMERA_FIELDS: &[&str] = &[
     "score_threshold",
     "nms",
 ];
-const INPUT_FIELDS: &[&str] = &[
-    "tensor", "width", "height", "layout", "colour", "fit", "scale", "mean", "std", "element",
-];
+words! {
+    Layout: "layout";
+    Colour: "colour";
+    Element: "element";
+}
 
 impl Classes {
     fn read(r: &mut Reader, node: &Node, field: &str) -> Option<Self> {
@@ -120,38 +125,23 @@ impl Classes {
 
 impl InputSpec {
     /// Reads it; `has_tensor` where it must name its tensor.
-    pub(in crate::detector) fn read(
+    pub(in crate::detector) fn read_named(
         r: &mut Reader,
         node: &Node,
         field: &str,
         has_tensor: bool,
     ) -> Option<Self> {
-        let example = "fields in parentheses, such as (tensor: \"images\", width: 640, height: 640)";
-        let f = r.record(node, field, "Input", example, INPUT_FIELDS)?;
-        let tensor = match has_tensor {
-            true => r.needed(&f, "tensor", "tensor: \"images\"", Reader::text),
-            false => Some(r.optional(&f, "tensor", Reader::text).or_default()),
-        };
-        let width = r.needed(&f, "width", "width: 640", Reader::whole);
-        let height = r.needed(&f, "height", "height: 640", Reader::whole);
-        let layout = r.optional(&f, "layout", one_of("layout")).or_default();
-        let colour = r.optional(&f, "colour", one_of("colour")).or_default();
-        let fit = r.optional(&f, "fit", FitSpec::read).or_default();
-        let scale = r.optional(&f, "scale", Reader::number).or(1.0);
-        let mean = r.optional(&f, "mean", Reader::numbers).or([0.0; 3]);
-        let std = r.optional(&f, "std", Reader::numbers).or([1.0; 3]);
-        Some(InputSpec {
-            tensor: tensor?,
-            width: width?,
-            height: height?,
-            layout,
-            colour,
-            fit,
-            scale,
-            mean,
-            std,
-            element: r.optional(&f, "element", one_of("element")).or_default(),
-        })
+        let has = |call: &Call| call.fields.iter().any(|field| field.name == "tensor");
+        let lacks_tensor = has_tensor && matches!(&node.kind, Kind::Call(call) if !has(call));
+        if lacks_tensor {
+            let kind = ProblemKind::Missing {
+                field: "tensor",
+                owner: field.to_owned(),
+                example: "tensor: \"images\"".to_owned(),
+            };
+            r.report(&node.place, kind);
+        }
+        r.value(node, field, "").filter(|_| !lacks_tensor)
     }
 }
 
@@ -212,7 +202,7 @@ impl CameraSpec {
         let network = r.needed(&f, "network", "network: \"camera.onnx\"", Reader::text);
         let input = "input: (tensor: \"images\", width: 640, height: 640)";
         let input = r.needed(&f, "input", input, |r, node, field| {
-            InputSpec::read(r, node, field, true)
+            InputSpec::read_named(r, node, field, true)
         });
         let also = r.optional(&f, "also", |r, node, field| {
             let expected = "a list, such as [(tensor: \"scale_factor\", values: [ScaleY, ScaleX])]";
@@ -222,7 +212,7 @@ impl CameraSpec {
             &f,
             "head",
             "head: YoloAnchorFree(output: \"output0\")",
-            Head::read,
+            |r, node, field| r.value::<Head>(node, field, ""),
         );
         let usual = head.as_ref().map_or_else(Nms::default, Head::usual_nms);
         let threshold = head.as_ref().map_or(0.25, Head::usual_threshold);

@@ -9,6 +9,8 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 use serde::Deserialize;
 
+use crate::record::declared;
+
 use super::angle::normalised_angle;
 use super::encode::CELLS;
 use super::grid::Grid;
@@ -29,20 +31,22 @@ pub enum Convention {
     Heading,
 }
 
-/// How the direction classes, two per anchor, settle which end of a box is its front.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum DirectionRule {
-    /// Turn around if (rotation > 0) differs from (the second class is the larger) (second.pytorch).
-    #[default]
-    Sign,
-    /// Bring the rotation less `offset` into [−`limit_offset`·π, (1−`limit_offset`)·π), then add `offset`,
-    /// and π if the second class is the larger (OpenPCDet).
-    Bins {
-        /// Angle that is subtracted before and added afterwards, in radians.
-        offset: f64,
-        /// Share of π by which the range starts below 0.
-        limit_offset: f64,
-    },
+declared! {
+    /// How the direction classes, two per anchor, settle which end of a box is its front.
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
+    pub enum DirectionRule: "direction rule", else "Sign" {
+        /// Turn around if (rotation > 0) differs from (the second class is the larger) (second.pytorch).
+        #[default]
+        Sign,
+        /// Bring the rotation less `offset` into [−`limit_offset`·π, (1−`limit_offset`)·π), then add `offset`,
+        /// and π if the second class is the larger (OpenPCDet).
+        Bins(0, "Bins(offset: 0.78539, limit_offset: 0.0)") {
+            /// Angle that is subtracted before and added afterwards, in radians.
+            offset: f64, needed "offset: 0.78539";
+            /// Share of π by which the range starts below 0.
+            limit_offset: f64, needed "limit_offset: 0.0";
+        },
+    }
 }
 
 /// How head outputs lie in memory.
@@ -72,7 +76,7 @@ pub enum Activation {
     #[default]
     Sigmoid,
     /// The network gives scores.
-    None,
+    Identity,
 }
 
 /// Where the anchors of the first and last cell lie.
@@ -218,7 +222,7 @@ impl AnchorDecode {
         // The exact comparison is made of the score; this one is only there to be quick.
         let cut = match head.activation {
             Activation::Sigmoid => (head.score_threshold / (1.0 - head.score_threshold)).ln() - 1e-3,
-            Activation::None => head.score_threshold,
+            Activation::Identity => head.score_threshold,
         };
         self.scored.clear();
         for (index, value) in raw.iter().enumerate() {
@@ -230,7 +234,7 @@ impl AnchorDecode {
                     .all(|k| k == class || rival(k) < *value || (rival(k) == *value && k > class));
                 let score = match head.activation {
                     Activation::Sigmoid => 1.0 / (1.0 + (-value).exp()),
-                    Activation::None => *value,
+                    Activation::Identity => *value,
                 };
                 if is_best && score >= head.score_threshold {
                     self.scored.push(Scored {

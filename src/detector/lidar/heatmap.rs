@@ -12,27 +12,31 @@ use super::angle::normalised_angle;
 use super::grid::Grid;
 use super::nms::{Candidate, Suppress};
 use crate::detector::{Box3d, Carry, Detection, DetectorError, Place, Postprocess};
+use crate::record::declared;
 use crate::tensor::{HostTensor, TensorError, TensorSet};
 
-/// The outputs of one task, and the classes that it finds.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Task {
-    /// Indices into the detector's classes, in the order of the map's channels.
-    pub classes: Vec<u16>,
-    /// `[1, classes, h, w]`: scores.
-    pub heatmap: String,
-    /// `[1, 2, h, w]`: offset of the centre from the cell's corner along x and y, in cells.
-    pub offset: String,
-    /// `[1, 1, h, w]`: height of the centre, in metres.
-    pub height: String,
-    /// `[1, 3, h, w]`: sides.
-    pub size: String,
-    /// `[1, 2, h, w]`: sine and cosine of the heading.
-    pub rotation: String,
-    /// `[1, 2, h, w]`: velocity along x and y, in metres a second.
-    pub velocity: Option<String>,
-    /// A box goes if the centre of a better one of its task is nearer than this, in metres.
-    pub distance: Option<f64>,
+declared! {
+    /// The outputs of one task, and the classes that it finds.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Task: needed in "Task", "(classes: [0, 1, 2], heatmap: \"heatmap\")",
+        list "a list of tasks, such as [(classes: [0, 1, 2])]" {
+        /// Indices into the detector's classes, in the order of the map's channels.
+        pub classes: Vec<u16>, needed "classes: [0, 1, 2]";
+        /// `[1, classes, h, w]`: scores.
+        pub heatmap: String = "heatmap".to_owned();
+        /// `[1, 2, h, w]`: offset of the centre from the cell's corner along x and y, in cells.
+        pub offset: String = "reg".to_owned();
+        /// `[1, 1, h, w]`: height of the centre, in metres.
+        pub height: String = "height".to_owned();
+        /// `[1, 3, h, w]`: sides.
+        pub size: String = "dim".to_owned();
+        /// `[1, 2, h, w]`: sine and cosine of the heading.
+        pub rotation: String = "rot".to_owned();
+        /// `[1, 2, h, w]`: velocity along x and y, in metres a second.
+        pub velocity: Option<String> = None;
+        /// A box goes if the centre of a better one of its task is nearer than this, in metres.
+        pub distance: Option<f64> = None;
+    }
 }
 
 /// What the sides are given as.
@@ -55,25 +59,27 @@ pub enum RotationOrder {
     CosSin,
 }
 
-/// How a network's heat maps are read, as a spec says it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HeatmapSpec {
-    /// The tasks, in the network's order.
-    pub tasks: Vec<Task>,
-    /// Pillars per cell along x and along y.
-    pub stride: u32,
-    /// Of the heat map.
-    pub activation: Activation,
-    /// Of the sides.
-    pub sides: Sides,
-    /// Of the rotation.
-    pub rotation_order: RotationOrder,
-    /// What sides and rotation mean.
-    pub convention: Convention,
-    /// Whether only the best cell of each neighbourhood of three by three counts, class by class.
-    pub peaks: bool,
-    /// Least length of (sine, cosine) that counts as a heading: below it a cell is left out.
-    pub least_rotation: f32,
+declared! {
+    /// How a network's heat maps are read, as a spec says it.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct HeatmapSpec: needed in "Heatmap", "fields of a head of heat maps" {
+        /// The tasks, in the network's order.
+        pub tasks: Vec<Task>, needed "tasks: [(classes: [0, 1, 2])]";
+        /// Pillars per cell along x and along y.
+        pub stride: u32 = 1;
+        /// Of the heat map.
+        pub activation: Activation = Activation::default();
+        /// Of the sides.
+        pub sides: Sides = Sides::default();
+        /// Of the rotation.
+        pub rotation_order: RotationOrder = RotationOrder::default();
+        /// What sides and rotation mean.
+        pub convention: Convention = Convention::Heading;
+        /// Whether only the best cell of each neighbourhood of three by three counts, class by class.
+        pub peaks: bool = false;
+        /// Least length of (sine, cosine) that counts as a heading: below it a cell is left out.
+        pub least_rotation: f32 = 0.0;
+    }
 }
 
 /// The head over a grid.
@@ -158,7 +164,7 @@ impl HeatmapDecode {
         // The exact comparison is made of the score; this one is only there to be quick.
         let cut = match self.head.how.activation {
             Activation::Sigmoid => (threshold / (1.0 - threshold)).ln() - 1e-3,
-            Activation::None => threshold,
+            Activation::Identity => threshold,
         };
         let across = self.cells[0].max(1);
         for (channel, class) in task.classes.iter().enumerate() {
@@ -167,7 +173,7 @@ impl HeatmapDecode {
                 if *raw >= cut && (!self.head.how.peaks || is_peak(plane, across, cell as usize)) {
                     let score = match self.head.how.activation {
                         Activation::Sigmoid => 1.0 / (1.0 + (-raw).exp()),
-                        Activation::None => *raw,
+                        Activation::Identity => *raw,
                     };
                     if score >= threshold && score.is_finite() {
                         self.scored.push(Scored {

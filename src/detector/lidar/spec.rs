@@ -35,9 +35,25 @@ use super::columns::{CellColumn, PointColumn};
 
 use super::anchors::{Activation, Convention, DirectionRule, HeadLayout, Placement, Scores};
 use super::encode::Feature;
-use super::heatmap::HeatmapSpec;
+use super::heatmap::{HeatmapSpec, RotationOrder, Sides};
 use super::scatter::FeatureLayout;
 use super::voxelise::WhenFull;
+use crate::record::{declared, words};
+
+words! {
+    WhenFull: "when_full";
+    FeatureLayout: "output layout";
+    Feature: "feature", "a list of features, such as [X, Y, Z, Intensity]";
+    PointColumn: "column", "a list of columns, such as [X, Y, Z, Intensity]";
+    CellColumn: "column", "a list of columns, such as [Zero, Zero, Y, X]";
+    HeadLayout: "layout";
+    Scores: "scores";
+    Activation: "activation";
+    Convention: "convention";
+    Placement: "placement";
+    Sides: "sides";
+    RotationOrder: "rotation_order";
+}
 
 /// A LiDAR detector as written.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,204 +90,216 @@ pub struct LidarSpec {
     pub nms: NmsSpec,
 }
 
-/// Bounds in metres, each from and to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[allow(missing_docs, reason = "forward, left, up")]
-pub struct RangeSpec {
-    pub x: (f64, f64),
-    pub y: (f64, f64),
-    pub z: (f64, f64),
+declared! {
+    /// Bounds in metres, each from and to.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[allow(missing_docs, reason = "forward, left, up")]
+    pub struct RangeSpec: needed in "Range", "fields, such as (x: (0.0, 70.4), y: (-40.0, 40.0), z: (-3.0, 1.0))" {
+        pub x: (f64, f64), needed "x: (0.0, 70.4)";
+        pub y: (f64, f64), needed "y: (-40.0, 40.0)";
+        pub z: (f64, f64), needed "z: (-3.0, 1.0)";
+    }
 }
 
-/// The network from pillars to features.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EncoderSpec {
-    /// ONNX file, relative to the spec.
-    pub network: String,
-    /// Names and order of its input tensors.
-    pub layout: LayoutSpec,
-    /// Name of its output tensor.
-    pub output: String,
-    /// How that is laid out.
-    pub output_layout: FeatureLayout,
-    /// Features of a pillar.
-    pub channels: usize,
-    /// Whether the inputs always have `max_pillars` rows.
-    pub fixed_pillars: bool,
+declared! {
+    /// The network from pillars to features.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct EncoderSpec: needed in "Encoder", "fields, such as (network: \"encoder.onnx\", layout: …, output: \"features\", channels: 64)" {
+        /// ONNX file, relative to the spec.
+        pub network: String, needed "network: \"encoder.onnx\"";
+        /// Names and order of its input tensors.
+        pub layout: LayoutSpec, needed "layout: PillarsPointsFeatures(tensor: \"points\", features: [X, Y, Z])";
+        /// Name of its output tensor.
+        pub output: String, needed "output: \"features\"";
+        /// How that is laid out.
+        pub output_layout: FeatureLayout = FeatureLayout::default();
+        /// Features of a pillar.
+        pub channels: usize, needed "channels: 64";
+        /// Whether the inputs always have `max_pillars` rows.
+        pub fixed_pillars: bool = false;
+    }
 }
 
-/// How a network takes pillars. `P` is the number of pillars, `N` is `max_points`.
-#[derive(Clone, Debug, PartialEq)]
-pub enum LayoutSpec {
-    /// One tensor a quantity, `[1, 1, P, N]` each and `[1, P]` for the count.
-    Planes {
-        /// Tensors of coordinates and intensity; padding is 0.
-        x: String,
-        #[allow(missing_docs, reason = "see x")]
-        y: String,
-        #[allow(missing_docs, reason = "see x")]
-        z: String,
-        #[allow(missing_docs, reason = "see x")]
-        intensity: String,
-        /// Tensors of the pillar's middle along x and y.
-        centre_x: String,
-        #[allow(missing_docs, reason = "see centre_x")]
-        centre_y: String,
-        /// Tensor of 1 for a point and 0 for padding.
-        mask: String,
-        /// Tensor of the number of points in a pillar.
-        count: String,
-        /// The middle of pillar (0, 0) as the network was given it in training, where that is not the middle.
-        first_centre: Option<(f64, f64)>,
-    },
-    /// One tensor `[1, P, N, F]`.
-    PillarsPointsFeatures {
-        /// Name of the tensor.
-        tensor: String,
-        /// Features of a point, in the order of dimension F.
-        features: Vec<Feature>,
-        /// A tensor `[1, P, N, 1]` of 1 for a point and 0 for padding.
-        mask: Option<String>,
-        /// Whether shapes begin with 1; otherwise `[P, N, F]`.
-        batched: bool,
-    },
-    /// One tensor `[1, F, P, N]`.
-    FeaturesPillarsPoints {
-        /// Name of the tensor.
-        tensor: String,
-        /// Features of a point, in the order of dimension F.
-        features: Vec<Feature>,
-    },
+declared! {
+    /// How a network takes pillars. `P` is the number of pillars, `N` is `max_points`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum LayoutSpec: "layout", else "PillarsPointsFeatures" {
+        /// One tensor a quantity, `[1, 1, P, N]` each and `[1, P]` for the count.
+        Planes(0, "Planes()") {
+            /// Tensors of coordinates and intensity; padding is 0.
+            x: String = "pillar_x".to_owned();
+            #[allow(missing_docs, reason = "see x")]
+            y: String = "pillar_y".to_owned();
+            #[allow(missing_docs, reason = "see x")]
+            z: String = "pillar_z".to_owned();
+            #[allow(missing_docs, reason = "see x")]
+            intensity: String = "pillar_i".to_owned();
+            /// Tensors of the pillar's middle along x and y.
+            centre_x: String = "x_sub_shaped".to_owned();
+            #[allow(missing_docs, reason = "see centre_x")]
+            centre_y: String = "y_sub_shaped".to_owned();
+            /// Tensor of 1 for a point and 0 for padding.
+            mask: String = "mask".to_owned();
+            /// Tensor of the number of points in a pillar.
+            count: String = "num_points_per_pillar".to_owned();
+            /// The middle of pillar (0, 0) as the network was given it in training, where that is not the middle.
+            first_centre: Option<(f64, f64)> = None;
+        },
+        /// One tensor `[1, P, N, F]`.
+        PillarsPointsFeatures(0, "PillarsPointsFeatures(tensor: \"points\", features: [X, Y, Z])") {
+            /// Name of the tensor.
+            tensor: String, needed "tensor: \"points\"";
+            /// Features of a point, in the order of dimension F.
+            features: Vec<Feature>, needed "features: [X, Y, Z, Intensity]";
+            /// A tensor `[1, P, N, 1]` of 1 for a point and 0 for padding.
+            mask: Option<String> = None;
+            /// Whether shapes begin with 1; otherwise `[P, N, F]`.
+            batched: bool = true;
+        },
+        /// One tensor `[1, F, P, N]`.
+        FeaturesPillarsPoints(0, "FeaturesPillarsPoints(tensor: \"points\", features: [X, Y, Z])") {
+            /// Name of the tensor.
+            tensor: String, needed "tensor: \"points\"";
+            /// Features of a point, in the order of dimension F.
+            features: Vec<Feature>, needed "features: [X, Y, Z, Intensity]";
+        },
+    }
 }
 
-/// Where an encoder's features go.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ScatterSpec {
-    /// The backbone's input, `[1, channels, ny, nx]`.
-    pub tensor: String,
+declared! {
+    /// Where an encoder's features go.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct ScatterSpec: needed in "Scatter", "fields, such as (tensor: \"canvas\")" {
+        /// The backbone's input, `[1, channels, ny, nx]`.
+        pub tensor: String, needed "tensor: \"canvas\"";
+    }
 }
 
-/// The network from the canvas on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BackboneSpec {
-    /// ONNX file, relative to the spec.
-    pub network: String,
+declared! {
+    /// The network from the canvas on.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct BackboneSpec: needed in "Backbone", "fields, such as (network: \"backbone.onnx\")" {
+        /// ONNX file, relative to the spec.
+        pub network: String, needed "network: \"backbone.onnx\"";
+    }
 }
 
-/// One network that does it all.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WholeSpec {
-    /// ONNX file, relative to the spec.
-    pub network: String,
-    /// The input that it takes: pillars or points.
-    pub input: WholeInput,
+declared! {
+    /// One network that does it all.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct WholeSpec: needed in "Whole", "fields, such as (network: \"detector.onnx\", input: …)" {
+        /// ONNX file, relative to the spec.
+        pub network: String, needed "network: \"detector.onnx\"";
+        /// The input that it takes: pillars or points.
+        pub input: WholeInput, needed "input: Points(tensor: \"points\", max: 100000)";
+    }
 }
 
-/// What a whole network takes.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(
-    clippy::large_enum_variant,
-    reason = "one is read for each detector, and dropped once it is built"
-)]
-pub enum WholeInput {
-    /// Pillars, and the cells that they belong to.
-    Pillars {
-        /// Tensors of the points within the pillars.
-        layout: LayoutSpec,
-        /// Tensor `i32 [P, columns]` of cells.
-        cells: String,
-        /// The columns of `cells`, in order.
-        cell_columns: Vec<CellColumn>,
-        /// Tensor `i32 [1]` of the number of pillars.
-        count: Option<String>,
-        /// Whether there are always `max_pillars` rows.
-        fixed_pillars: bool,
-    },
-    /// Points, `[1, N, columns]`.
-    Points {
-        /// Name of the input tensor.
-        tensor: String,
-        /// The columns of the tensor, in order.
-        columns: Vec<PointColumn>,
-        /// Most points of a sweep.
-        max: usize,
-        /// Whether there are always that many rows.
-        fixed: bool,
-    },
+declared! {
+    /// What a whole network takes.
+    #[derive(Clone, Debug, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "one is read for each detector, and dropped once it is built"
+    )]
+    pub enum WholeInput: "input", else "Pillars" {
+        /// Pillars, and the cells that they belong to.
+        Pillars(0, "Pillars(layout: …, cells: \"cells\")") {
+            /// Tensors of the points within the pillars.
+            layout: LayoutSpec, needed "layout: PillarsPointsFeatures(tensor: \"points\", features: [X, Y, Z])";
+            /// Tensor `i32 [P, columns]` of cells.
+            cells: String, needed "cells: \"cells\"";
+            /// The columns of `cells`, in order.
+            cell_columns: Vec<CellColumn> = vec![CellColumn::Zero, CellColumn::Zero, CellColumn::Y, CellColumn::X];
+            /// Tensor `i32 [1]` of the number of pillars.
+            count: Option<String> = None;
+            /// Whether there are always `max_pillars` rows.
+            fixed_pillars: bool = false;
+        },
+        /// Points, `[1, N, columns]`.
+        Points(0, "Points(tensor: \"points\", max: 100000)") {
+            /// Name of the input tensor.
+            tensor: String, needed "tensor: \"points\"";
+            /// The columns of the tensor, in order.
+            columns: Vec<PointColumn> = vec![PointColumn::X, PointColumn::Y, PointColumn::Z, PointColumn::Intensity];
+            /// Most points of a sweep.
+            max: usize, needed "max: 100000";
+            /// Whether there are always that many rows.
+            fixed: bool = false;
+        },
+    }
 }
 
-/// How a network's outputs are read.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HeadSpec {
-    /// Boxes as corrections of fixed anchors.
-    Anchors(AnchorHeadSpec),
-    /// Boxes by the peaks of heat maps.
-    Heatmap(HeatmapSpec),
+declared! {
+    /// How a network's outputs are read.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum HeadSpec: "head", else "Anchors" {
+        /// Boxes as corrections of fixed anchors.
+        Anchors[AnchorHeadSpec, 0, "Anchors(boxes: \"boxes\", classes: \"scores\", stride: 2, anchors: […])"],
+        /// Boxes by the peaks of heat maps.
+        Heatmap[HeatmapSpec, 0, "Heatmap(tasks: [(classes: [0, 1, 2])])"],
+    }
 }
 
-/// How corrections of anchors are read.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AnchorHeadSpec {
-    /// Tensor of seven corrections an anchor: x, y, z, three sides, rotation.
-    pub boxes: String,
-    /// Name of the tensor with a score for each anchor and class.
-    pub classes: String,
-    /// Tensor of two direction classes an anchor.
-    pub directions: Option<String>,
-    /// How they are used.
-    pub direction_rule: DirectionRule,
-    /// Order of the dimensions of these tensors.
-    pub layout: HeadLayout,
-    /// What the scores are of.
-    pub scores: Scores,
-    /// From a network's score to 0..=1.
-    pub activation: Activation,
-    /// What sides and rotations mean.
-    pub convention: Convention,
-    /// Where the anchors lie.
-    pub placement: Placement,
-    /// Pillars per cell of the head, along x and along y.
-    pub stride: u32,
-    /// The anchors of each cell, in the network's order: entry by entry, rotation by rotation.
-    pub anchors: Vec<AnchorSpec>,
-    /// Whether anchors over fewer than two occupied pillars are left out.
-    pub drop_empty: bool,
+declared! {
+    /// How corrections of anchors are read.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct AnchorHeadSpec: needed in "Anchors", "fields of an anchor head" {
+        /// Tensor of seven corrections an anchor: x, y, z, three sides, rotation.
+        pub boxes: String, needed "boxes: \"boxes\"";
+        /// Name of the tensor with a score for each anchor and class.
+        pub classes: String, needed "classes: \"scores\"";
+        /// Tensor of two direction classes an anchor.
+        pub directions: Option<String> = None;
+        /// How they are used.
+        pub direction_rule: DirectionRule = DirectionRule::default();
+        /// Order of the dimensions of these tensors.
+        pub layout: HeadLayout = HeadLayout::default();
+        /// What the scores are of.
+        pub scores: Scores = Scores::default();
+        /// From a network's score to 0..=1.
+        pub activation: Activation = Activation::default();
+        /// What sides and rotations mean.
+        pub convention: Convention = Convention::default();
+        /// Where the anchors lie.
+        pub placement: Placement = Placement::default();
+        /// Pillars per cell of the head, along x and along y.
+        pub stride: u32, needed "stride: 2";
+        /// The anchors of each cell, in the network's order: entry by entry, rotation by rotation.
+        pub anchors: Vec<AnchorSpec>, needed "anchors: [(class: 0, …)]";
+        /// Whether anchors over fewer than two occupied pillars are left out.
+        pub drop_empty: bool = false;
+    }
 }
 
-/// Anchors of one size.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AnchorSpec {
-    /// Index into the classes.
-    pub class: u16,
-    /// Sides in metres: along x, along y (both at rotation 0) and along z.
-    pub size: (f64, f64, f64),
-    /// Height of the middle in metres.
-    pub z: f64,
-    /// In radians; one anchor each.
-    pub rotations: Vec<f64>,
+declared! {
+    /// Anchors of one size.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct AnchorSpec: needed in "Anchor", "(class: 0, size: (1.6, 3.9, 1.56), z: -1.0, rotations: [0.0, 1.57])",
+        list "a list of anchors, such as [(class: 0, …)]" {
+        /// Index into the classes.
+        pub class: u16, needed "class: 0";
+        /// Sides in metres: along x, along y (both at rotation 0) and along z.
+        pub size: (f64, f64, f64), needed "size: (1.6, 3.9, 1.56)";
+        /// Height of the middle in metres.
+        pub z: f64, needed "z: -1.0";
+        /// In radians; one anchor each.
+        pub rotations: Vec<f64>, needed "rotations: [0.0, 1.57]";
+    }
 }
 
-/// Suppression of overlapping boxes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct NmsSpec {
-    /// A box goes if it overlaps a better one by more than this, seen from above.
-    pub iou: f64,
-    /// Most boxes that are compared, best first.
-    pub before: usize,
-    /// Most boxes that stay.
-    pub after: usize,
-    /// Whether boxes suppress only those of their own class.
-    pub per_class: bool,
-}
-
-impl Default for NmsSpec {
-    fn default() -> Self {
-        NmsSpec {
-            iou: 0.1,
-            before: 1000,
-            after: 300,
-            per_class: true,
-        }
+declared! {
+    /// Suppression of overlapping boxes.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct NmsSpec: "Nms", "fields, such as (iou: 0.1)" {
+        /// A box goes if it overlaps a better one by more than this, seen from above.
+        pub iou: f64 = 0.1;
+        /// Most boxes that are compared, best first.
+        pub before: usize = 1000;
+        /// Most boxes that stay.
+        pub after: usize = 300;
+        /// Whether boxes suppress only those of their own class.
+        pub per_class: bool = true;
     }
 }
 

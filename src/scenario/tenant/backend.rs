@@ -1,11 +1,10 @@
 //! The backend of a tenant as meant: what `Auto` comes to, and the fields that only one backend has.
 
-use super::super::file::{BackendFile, LatencyFile};
+use super::super::file::BackendFile;
 use super::super::rules::require;
-use super::super::{BackendChoice, LatencyModel, stress};
+use super::super::{BackendChoice, stress};
 use super::One;
-use crate::units::Nanos;
-use crate::written::{ProblemKind, Read, Reader, Spot};
+use crate::written::{Read, Reader, Spot};
 
 impl One<'_> {
     pub(super) fn backend(&self, r: &mut Reader) -> (BackendChoice, Option<String>) {
@@ -15,8 +14,8 @@ impl One<'_> {
         match value {
             BackendFile::Auto => self.auto(),
             BackendFile::Null => (BackendChoice::Null, None),
-            BackendFile::Stress(load) => (BackendChoice::Stress(stress::resolve(load, self.label, r)), None),
-            BackendFile::Sim(model) => (BackendChoice::Sim(self.latency(model, r)), None),
+            BackendFile::Stress(load) => (BackendChoice::Stress(*load), None),
+            BackendFile::Sim(model) => (BackendChoice::Sim(model.clone()), None),
             BackendFile::Cpu { threads, profile } => {
                 self.threads(threads, r);
                 let backend = BackendChoice::Cpu {
@@ -126,59 +125,5 @@ impl One<'_> {
             ),
         };
         (backend, Some(why))
-    }
-
-    fn latency(&self, model: &LatencyFile, r: &mut Reader) -> LatencyModel {
-        let above_zero = |r: &mut Reader, field: &str, spot: &Spot<Nanos>| {
-            let wanted = "above zero; the Null backend takes no time";
-            require(r, spot, spot.value > Nanos::ZERO, self.of(field), wanted);
-            spot.value
-        };
-        match model {
-            LatencyFile::Fixed(latency) => LatencyModel::Fixed(above_zero(r, "Fixed", latency)),
-            LatencyFile::Normal { mean, sd } => LatencyModel::Normal {
-                mean: above_zero(r, "mean", mean),
-                sd: sd.value,
-            },
-            LatencyFile::LogNormal { median, sigma } => {
-                let ok = (0.0..=10.0).contains(&sigma.value);
-                require(r, sigma, ok, self.of("sigma"), "from 0 to 10, such as 0.3");
-                LatencyModel::LogNormal {
-                    median: above_zero(r, "median", median),
-                    sigma: sigma.value,
-                }
-            }
-            LatencyFile::Bimodal {
-                fast,
-                slow,
-                slow_share,
-            } => {
-                let ok = (0.0..=1.0).contains(&slow_share.value);
-                require(
-                    r,
-                    slow_share,
-                    ok,
-                    self.of("slow_share"),
-                    "from 0 to 1, such as 0.05",
-                );
-                LatencyModel::Bimodal {
-                    fast: above_zero(r, "fast", fast),
-                    slow: above_zero(r, "slow", slow),
-                    slow_share: slow_share.value,
-                }
-            }
-            LatencyFile::Recorded(list) => {
-                if list.value.is_empty() {
-                    let kind = ProblemKind::OutOfRange {
-                        what: self.of("Recorded"),
-                        found: "an empty list".into(),
-                        wanted: "at least one latency, such as Recorded([\"5ms\", \"6ms\"])".into(),
-                    };
-                    r.report(&list.place, kind);
-                }
-                let latencies = list.value.iter().map(|spot| above_zero(r, "Recorded", spot));
-                LatencyModel::Recorded(latencies.collect())
-            }
-        }
     }
 }

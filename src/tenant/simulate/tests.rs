@@ -19,7 +19,9 @@ fn plan(ms: i64) -> PhasePlan {
 fn tenant(n: u16, latency_ms: i64, hz: f64) -> SimTenant {
     SimTenant {
         tenant: n,
-        model: LatencyModel::Fixed(Nanos::from_millis(latency_ms)),
+        model: LatencyModel::Fixed {
+            latency: Nanos::from_millis(latency_ms),
+        },
         arrival: Arrival::Periodic {
             hz,
             phase: Nanos::ZERO,
@@ -199,7 +201,9 @@ fn a_batch_of_one_is_no_batch() {
     let single = frames(&[tenant(0, 15, 100.0)], 1.0, 1_000);
     let batched = frames(
         &[batched(1, None, 100.0)].map(|one| SimTenant {
-            model: LatencyModel::Fixed(Nanos::from_millis(15)),
+            model: LatencyModel::Fixed {
+                latency: Nanos::from_millis(15),
+            },
             ..one
         }),
         1.0,

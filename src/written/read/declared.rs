@@ -102,6 +102,24 @@ impl Source for At<'_> {
         self.reader.number(self.node, self.field)
     }
 
+    fn single(&mut self) -> Option<f32> {
+        self.reader.number(self.node, self.field)
+    }
+
+    fn numbers(&mut self, count: usize, each: &mut dyn FnMut(&mut dyn Source)) -> Option<()> {
+        let (field, owner) = (self.field, self.owner);
+        let items = self.reader.so_many(self.node, field, count)?;
+        for node in items {
+            each(&mut At {
+                reader: self.reader,
+                node,
+                field,
+                owner,
+            });
+        }
+        Some(())
+    }
+
     fn whole(&mut self, held: RangeInclusive<i128>) -> Option<i128> {
         let takes_negative = *held.start() < 0;
         let fit = |value| held.contains(&value).then_some(value);

@@ -20,35 +20,27 @@ impl Reader {
         Some(list.into_iter().map(|spot| spot.value).collect())
     }
 
-    /// So many numbers, in parentheses or in brackets.
-    pub(crate) fn numbers<T: FromStr, const N: usize>(&mut self, node: &Node, field: &str) -> Option<[T; N]> {
+    /// So many values, in parentheses or in brackets.
+    pub(super) fn so_many<'n>(&mut self, node: &'n Node, field: &str, count: usize) -> Option<&'n [Node]> {
         let items = match &node.kind {
-            Kind::List(items) => Some(items),
+            Kind::List(items) => items,
             Kind::Call(Call {
                 name: None,
                 items,
                 fields,
-            }) if fields.is_empty() => Some(items),
-            _ => None,
+            }) if fields.is_empty() => items,
+            _ => return self.wrong_type(node, field, "numbers in parentheses or brackets"),
         };
-        let Some(items) = items else {
-            return self.wrong_type(node, field, "numbers in parentheses or brackets");
-        };
-        let values: Vec<Option<T>> = items.iter().map(|item| self.number(item, field)).collect();
-        let values = values.into_iter().collect::<Option<Vec<T>>>()?;
-        let found = values.len();
-        match values.try_into() {
-            Ok(values) => Some(values),
-            Err(_) => {
-                let kind = ProblemKind::OutOfRange {
-                    what: format!("`{field}`"),
-                    found: format!("a list of {found}"),
-                    wanted: format!("{N} numbers"),
-                };
-                self.report(&node.place, kind);
-                None
-            }
+        if items.len() != count {
+            let kind = ProblemKind::OutOfRange {
+                what: format!("`{field}`"),
+                found: format!("a list of {}", items.len()),
+                wanted: format!("{count} numbers"),
+            };
+            self.report(&node.place, kind);
+            return None;
         }
+        Some(items)
     }
 
     /// Every element of a list; `None` if any of them is wrong.

@@ -119,12 +119,9 @@ fn frames_that_ended_in_another_order_and_phases_after_each_other_are_sound() {
         Event::PhaseSpec(PhaseSpec {
             at,
             phase,
-            label: String::new(),
             sharing: "Streams".to_owned(),
             members,
-            rate: None,
-            traced: false,
-            round: None,
+            ..PhaseSpec::default()
         })
     };
     events.insert(0, spec(Phase::Alone, made_up::START, vec![0]));

@@ -17,7 +17,9 @@ fn a_sweep_shows_idle_gaps_and_the_clocks_of_each_step() {
         closed: true,
     });
     let mut run = Run::of(&manifest, 6);
-    let fixed = LatencyModel::Fixed(Nanos::from_millis(10));
+    let fixed = LatencyModel::Fixed {
+        latency: Nanos::from_millis(10),
+    };
     let steps = [
         (Phase::Other(1), Some(10.0), made_up::periodic(10.0), 600.0),
         (Phase::Together, Some(50.0), made_up::periodic(50.0), 900.0),
@@ -75,7 +77,9 @@ fn of_a_sweep_the_step_at_the_scenarios_own_rate_alone_is_a_cell() {
         closed: false,
     });
     let mut run = Run::of(&manifest, 6);
-    let fixed = LatencyModel::Fixed(Nanos::from_millis(5));
+    let fixed = LatencyModel::Fixed {
+        latency: Nanos::from_millis(5),
+    };
     for (phase, hz) in [(Phase::Other(1), 10.0), (Phase::Together, 50.0)] {
         let rate = Some(SweptRate {
             tenant: 0,
@@ -115,7 +119,9 @@ fn a_step_that_was_not_measured_has_no_idle_share() {
         closed: true,
     });
     let mut run = Run::of(&manifest, 6);
-    let fixed = LatencyModel::Fixed(Nanos::from_millis(5));
+    let fixed = LatencyModel::Fixed {
+        latency: Nanos::from_millis(5),
+    };
     for (phase, hz, seconds) in [(Phase::Together, Some(50.0), 10), (Phase::Other(1), None, 0)] {
         let arrival = hz.map_or(Arrival::Closed, made_up::periodic);
         let rate = Some(SweptRate { tenant: 0, hz });

@@ -131,7 +131,9 @@ fn what_a_device_takes_from_a_frame_is_in_the_interval_as_often_as_it_says() {
 fn a_frame_is_as_much_slower_beside_a_long_one_as_the_device_makes_it() {
     let manifest = manifest(&["short", "long"], None);
     let mut run = Run::of(&manifest, 3);
-    let fixed = |ms| LatencyModel::Fixed(Nanos::from_millis(ms));
+    let fixed = |ms| LatencyModel::Fixed {
+        latency: Nanos::from_millis(ms),
+    };
     // A frame of 4 ms meets the long one nearly always or nearly never; beside it takes half as much again.
     let tenants = [
         sim(0, fixed(4), Arrival::Poisson { hz: 40.0 }, 0),

@@ -65,6 +65,13 @@ macro_rules! declared {
             /// Names of the fields that are declared here.
             pub const FIELDS: &'static [&'static str] = &[$(stringify!($field)),*];
 
+            /// What is written, every default filled in.
+            pub fn read_fields(written: &mut dyn $crate::field::Written) -> Option<Self> {
+                let mut value = Self::default();
+                value.fill(written);
+                Some(value)
+            }
+
             /// Takes what is written; other fields stay as they are.
             pub fn fill(&mut self, written: &mut dyn $crate::field::Written) {
                 $(
@@ -103,9 +110,9 @@ macro_rules! declared {
                 }
                 fn read(source: &mut dyn $crate::field::Source) -> Option<Self> {
                     let about = $crate::field::Record { name: $called, expected: $expected, fields: Self::FIELDS };
-                    let mut value = Self::default();
-                    source.record(&about, &mut |written| value.fill(written))?;
-                    Some(value)
+                    let mut value = None;
+                    source.record(&about, &mut |written| value = Self::read_fields(written))?;
+                    value
                 }
                 fn written(&self) -> String {
                     $crate::field::call("", &self.written_fields())
@@ -116,10 +123,71 @@ macro_rules! declared {
 
     (
         $(#[$($about:tt)*])*
+        pub struct $name:ident: needed in $called:literal, $expected:literal $(, list $list:literal)? {
+            $(kept: {
+                $($(#[$($kept_about:tt)*])* $kept:ident: $kept_type:ty = $kept_default:expr;)*
+            })?
+            $(
+                $(#[$($field_about:tt)*])*
+                pub $field:ident: $type:ty $(as $reader:ident)? $(= $default:expr)? $(, needed $needed:literal)?
+                    $(, if $holds:expr => $wanted:literal)?;
+            )*
+        }
+    ) => {
+        $(#[$($about)*])*
+        pub struct $name {
+            $($($(#[$($kept_about)*])* $kept: $kept_type,)*)?
+            $($(#[$($field_about)*])* pub $field: $type,)*
+        }
+
+        impl $name {
+            /// Names of the fields.
+            pub const FIELDS: &'static [&'static str] = &[$(stringify!($field)),*];
+
+            /// Takes what is written; nothing where a field is wrong, or is needed and not there.
+            pub fn read_fields(written: &mut dyn $crate::field::Written) -> Option<Self> {
+                // Every field is read before it is asked whether all are right: two mistakes are two problems.
+                $(
+                    let read = $crate::declared!(@reader $type $(, $reader)?);
+                    let range = $crate::declared!(@range $type $(, $holds, $wanted)?);
+                    let $field = $crate::declared!(@take written, $field, read, range $(, default $default)? $(, needed $needed)?);
+                )*
+                Some($name {
+                    $($($kept: $kept_default,)*)?
+                    $($field: $field?),*
+                })
+            }
+
+            /// Every field, as it is written.
+            pub fn written_fields(&self) -> Vec<(&'static str, String)> {
+                vec![$((stringify!($field), $crate::field::Value::written(&self.$field))),*]
+            }
+        }
+
+        impl $crate::field::Value for $name {
+            $(const LIST: &'static str = $list;)?
+
+            fn kind() -> String {
+                "fields".to_owned()
+            }
+            fn read(source: &mut dyn $crate::field::Source) -> Option<Self> {
+                let about = $crate::field::Record { name: $called, expected: $expected, fields: Self::FIELDS };
+                let mut value = None;
+                source.record(&about, &mut |written| value = Self::read_fields(written))?;
+                value
+            }
+            fn written(&self) -> String {
+                $crate::field::call("", &self.written_fields())
+            }
+        }
+    };
+
+    (
+        $(#[$($about:tt)*])*
         pub enum $name:ident: $what:literal, else $usual:literal {
             $(
                 $(#[$($variant_about:tt)*])*
-                $variant:ident $(($bare:literal, $example:literal) {
+                $variant:ident $([$record:ty, $record_bare:literal, $record_example:literal])? $(($bare:literal, $example:literal) {
                     $(
                         $(#[$($field_about:tt)*])*
                         $field:ident: $type:ty $(as $reader:ident)? $(= $default:expr)? $(, needed $needed:literal)?
@@ -133,7 +201,7 @@ macro_rules! declared {
         pub enum $name {
             $(
                 $(#[$($variant_about)*])*
-                $variant $({ $($(#[$($field_about)*])* $field: $type,)* })?,
+                $variant $(($record))? $({ $($(#[$($field_about)*])* $field: $type,)* })?,
             )*
         }
 
@@ -142,7 +210,7 @@ macro_rules! declared {
             pub const CHOICES: $crate::field::Choices<'static> = $crate::field::Choices {
                 what: $what,
                 default: $usual,
-                all: &[$($crate::declared!(@choice $variant $(, $bare, $example, [$($field),*])?)),*],
+                all: &[$($crate::declared!(@choice $variant $(, record $record, $record_bare, $record_example)? $(, $bare, $example, [$($field),*])?)),*],
             };
 
             /// Every alternative, for the documentation.
@@ -177,7 +245,8 @@ macro_rules! declared {
                                 let $field = $crate::declared!(@take _written, $field, read, range $(, default $default)? $(, needed $needed)?);
                             )*)?
                             $($(let Some($field) = $field else { return };)*)?
-                            found = Some(Self::$variant $({ $($field),* })?);
+                            $(let Some(record) = <$record>::read_fields(_written) else { return };)?
+                            found = Some($crate::declared!(@build $variant $(, record $record, record)? $(, { $($field),* })?));
                         }
                     )*
                 })?;
@@ -186,9 +255,9 @@ macro_rules! declared {
             fn written(&self) -> String {
                 match self {
                     $(
-                        Self::$variant $({ $($field),* })? => $crate::field::call(
+                        $crate::declared!(@build $variant $(, record $record, record)? $(, { $($field),* })?) => $crate::field::call(
                             stringify!($variant),
-                            &[$($((stringify!($field), $crate::field::Value::written($field))),*)?],
+                            &$crate::declared!(@fields $(record $record, record)? $($($field),*)?),
                         ),
                     )*
                 }
@@ -211,7 +280,19 @@ macro_rules! declared {
         $crate::field::needed($written, stringify!($field), $example, $read, $range)
     };
 
+    (@build $variant:ident) => { Self::$variant };
+    (@build $variant:ident, record $type:ty, $record:ident) => { Self::$variant($record) };
+    (@build $variant:ident, { $($field:ident),* }) => { Self::$variant { $($field),* } };
+
+    (@fields record $type:ty, $record:ident) => { $record.written_fields() };
+    (@fields $($field:ident),*) => {
+        [$((stringify!($field), $crate::field::Value::written($field))),*] as [(&'static str, String); _]
+    };
+
     (@choice $variant:ident) => { $crate::field::plain(stringify!($variant)) };
+    (@choice $variant:ident, record $record:ty, $bare:literal, $example:literal) => {
+        $crate::field::choice(stringify!($variant), <$record>::FIELDS, $bare, $example)
+    };
     (@choice $variant:ident, $bare:literal, $example:literal, [$($field:ident),*]) => {
         $crate::field::choice(stringify!($variant), &[$(stringify!($field)),*], $bare, $example)
     };

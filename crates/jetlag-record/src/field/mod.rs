@@ -31,6 +31,10 @@ pub trait Source {
     fn rate(&mut self) -> Option<f64>;
     /// Any number.
     fn number(&mut self) -> Option<f64>;
+    /// Any number, rounded once to this precision.
+    fn single(&mut self) -> Option<f32>;
+    /// Each of so many numbers, in parentheses or brackets.
+    fn numbers(&mut self, count: usize, each: &mut dyn FnMut(&mut dyn Source)) -> Option<()>;
     /// A whole number that the field's type can hold.
     fn whole(&mut self, held: RangeInclusive<i128>) -> Option<i128>;
     /// Whether it is a whole number, for fields that take text as well.

@@ -33,7 +33,7 @@ impl Value for bool {
 }
 
 impl Value for String {
-    const LIST: &'static str = "a list of texts";
+    const LIST: &'static str = "a list of texts, such as [\"one\", \"two\"]";
 
     fn kind() -> String {
         "text".to_owned()
@@ -48,6 +48,8 @@ impl Value for String {
 }
 
 impl Value for Nanos {
+    const LIST: &'static str = "a list of durations, such as [\"5ms\", \"6ms\"]";
+
     fn kind() -> String {
         "duration".to_owned()
     }
@@ -68,6 +70,8 @@ impl Value for Nanos {
 }
 
 impl Value for f64 {
+    const LIST: &'static str = "a list of numbers, such as [0.0, 1.5]";
+
     fn kind() -> String {
         "number".to_owned()
     }
@@ -83,8 +87,61 @@ impl Value for f64 {
     }
 }
 
+impl Value for f32 {
+    fn kind() -> String {
+        f64::kind()
+    }
+    fn read(source: &mut dyn Source) -> Option<Self> {
+        source.single()
+    }
+    fn written(&self) -> String {
+        format!("{self:?}")
+    }
+    fn shown(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// So many numbers, in parentheses or brackets.
+impl<T: Value, const N: usize> Value for [T; N] {
+    const LIST: &'static str = "a list of numbers in brackets, such as [[10, 13], [16, 30]]";
+
+    fn kind() -> String {
+        format!("{N} numbers")
+    }
+    fn read(source: &mut dyn Source) -> Option<Self> {
+        let mut values = Vec::new();
+        source.numbers(N, &mut |source| values.extend(T::read(source)))?;
+        values.try_into().ok()
+    }
+    fn written(&self) -> String {
+        let values: Vec<String> = self.iter().map(T::written).collect();
+        format!("({})", values.join(", "))
+    }
+}
+
+macro_rules! tuples {
+    ($($of:ty: $type:ty;)*) => { $(impl Value for $type {
+        fn kind() -> String {
+            <$of>::kind()
+        }
+        fn read(source: &mut dyn Source) -> Option<Self> {
+            <$of>::read(source).map(Into::into)
+        }
+        fn written(&self) -> String {
+            <$of>::from(*self).written()
+        }
+    })* };
+}
+tuples! {
+    [f64; 2]: (f64, f64);
+    [f64; 3]: (f64, f64, f64);
+}
+
 macro_rules! whole_numbers {
     ($($type:ty),*) => { $(impl Value for $type {
+        const LIST: &'static str = "a list of whole numbers, such as [0, 1]";
+
         fn kind() -> String {
             match i128::from(<$type>::MIN) < 0 {
                 true => "whole number, may be negative".to_owned(),
@@ -100,9 +157,11 @@ macro_rules! whole_numbers {
         }
     })* };
 }
-whole_numbers!(i32, u16, u32, u64);
+whole_numbers!(i32, u8, u16, u32, u64);
 
 impl Value for usize {
+    const LIST: &'static str = u64::LIST;
+
     fn kind() -> String {
         u64::kind()
     }
@@ -149,6 +208,12 @@ impl<T: Value> Value for Vec<T> {
     fn written(&self) -> String {
         let values: Vec<String> = self.iter().map(T::written).collect();
         format!("[{}]", values.join(", "))
+    }
+    fn shown(&self) -> String {
+        match self.is_empty() {
+            true => "an empty list".to_owned(),
+            false => self.written(),
+        }
     }
 }
 

@@ -244,36 +244,52 @@ impl BackendChoice {
     }
 }
 
-/// How long a simulated inference takes when it is alone.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum LatencyModel {
-    /// Every frame takes the same time.
-    Fixed(Nanos),
-    /// Normal, cut off at zero.
-    Normal {
-        /// Mean of all frames.
-        mean: Nanos,
-        /// Standard deviation of all frames.
-        sd: Nanos,
-    },
-    /// Lognormal, by its median and the standard deviation of its logarithm.
-    LogNormal {
-        /// Median of all frames.
-        median: Nanos,
-        /// Standard deviation of the natural logarithm.
-        sigma: f64,
-    },
-    /// One of two values.
-    Bimodal {
-        /// Time of most frames.
-        fast: Nanos,
-        /// Time of the slow frames.
-        slow: Nanos,
-        /// Share of slow frames, from 0 to 1.
-        slow_share: f64,
-    },
-    /// A list, used in order and again from its start.
-    Recorded(Vec<Nanos>),
+/// The Null backend takes no time.
+fn takes_time(time: &Nanos) -> bool {
+    *time > Nanos::ZERO
+}
+
+declared! {
+    /// How long a simulated inference takes when it is alone.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub enum LatencyModel: "latency model", else "Fixed" {
+        /// always this time
+        Fixed(1, "Fixed(\"5ms\")") {
+            /// Time of every frame.
+            latency: Nanos, needed "Fixed(\"5ms\")", if takes_time => "above zero; the Null backend takes no time";
+        },
+        /// a normal variate, cut off at zero
+        Normal(0, "Normal(mean: \"8ms\", sd: \"1ms\")") {
+            /// Mean of all frames.
+            mean: Nanos, needed "mean: \"8ms\"", if takes_time => "above zero; the Null backend takes no time";
+            /// Standard deviation of all frames.
+            sd: Nanos, needed "sd: \"1ms\"";
+        },
+        /// a lognormal variate
+        LogNormal(0, "LogNormal(median: \"8ms\", sigma: 0.3)") {
+            /// Median of all frames.
+            median: Nanos, needed "median: \"8ms\"", if takes_time => "above zero; the Null backend takes no time";
+            /// Standard deviation of the natural logarithm.
+            sigma: f64, needed "sigma: 0.3", if |sigma| (0.0..=10.0).contains(sigma) => "from 0 to 10, such as 0.3";
+        },
+        /// `slow` for that share of frames, else `fast`
+        Bimodal(0, "Bimodal(fast: \"5ms\", slow: \"20ms\", slow_share: 0.05)") {
+            /// Time of most frames.
+            fast: Nanos, needed "fast: \"5ms\"", if takes_time => "above zero; the Null backend takes no time";
+            /// Time of the slow frames.
+            slow: Nanos, needed "slow: \"20ms\"", if takes_time => "above zero; the Null backend takes no time";
+            /// Share of slow frames, from 0 to 1.
+            slow_share: f64, needed "slow_share: 0.05",
+                if |share| (0.0..=1.0).contains(share) => "from 0 to 1, such as 0.05";
+        },
+        /// these times in order, repeated from the first
+        Recorded(1, "Recorded([\"5ms\", \"6ms\"])") {
+            /// A list, used in order and again from its start.
+            latencies: Vec<Nanos>, needed "Recorded([\"5ms\", \"6ms\"])",
+                if |times| !times.is_empty() && times.iter().all(takes_time)
+                    => "at least one latency, each above zero, such as Recorded([\"5ms\", \"6ms\"])";
+        },
+    }
 }
 
 /// Rates that frames may have, in hertz: from one in a quarter of an hour to where no timer tells releases apart.

@@ -380,8 +380,7 @@ mod tests {
                 tenant: 1,
                 hz: Some(20.0),
             }),
-            traced: false,
-            round: None,
+            ..PhaseSpec::default()
         };
         view.event(&Event::PhaseSpec(spec.clone()));
         let parts: Vec<bool> = view.tenants.iter().map(|tenant| tenant.takes_part).collect();

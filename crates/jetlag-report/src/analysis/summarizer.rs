@@ -479,14 +479,10 @@ mod tests {
         Manifest {
             schema_major: 1,
             schema_minor: 0,
-            jetlag_version: String::new(),
-            command_line: Vec::new(),
             subject: scenario.into(),
-            tenants: Vec::new(),
             machine: std::collections::BTreeMap::new(),
             anchor: Stamp(0),
-            anchor_unix_ns: 0,
-            unknown: Vec::new(),
+            ..Manifest::default()
         }
     }
 

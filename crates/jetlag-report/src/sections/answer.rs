@@ -270,29 +270,15 @@ mod tests {
         let manifest = Manifest {
             schema_major: 1,
             schema_minor: 0,
-            jetlag_version: String::new(),
-            command_line: Vec::new(),
             subject: scenario.into(),
             tenants: vec![TenantManifest {
                 name: "camera".to_owned(),
                 backend: "null".to_owned(),
-                device: None,
-                detector: None,
-                classes: Vec::new(),
-                networks: Vec::new(),
-                source: String::new(),
-                submission_may_wait: None,
-                application: None,
-                start_up: None,
-                batch: None,
-                memory: None,
-                selection: None,
-                record_outputs: None,
+                ..TenantManifest::default()
             }],
             machine: std::collections::BTreeMap::new(),
             anchor: Stamp(0),
-            anchor_unix_ns: 0,
-            unknown: Vec::new(),
+            ..Manifest::default()
         };
         Summarizer::new(&manifest).finish(None).tenants.remove(0)
     }

@@ -2,7 +2,9 @@
 //!
 //! `length = (function(gain · raw) · scale + shift) ^ power · unit`
 
-use crate::written::{Choices, Node, Reader, Rules, choice};
+use crate::record::field::{self, Choices, Source, Value, choice};
+use crate::record::{declared, words};
+use crate::written::Rules;
 
 use super::sigmoid;
 
@@ -34,21 +36,29 @@ pub enum Unit {
     Input,
 }
 
-/// From a raw value to a length in pixels of the network's input.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Curve {
-    /// What is done first.
-    pub function: Function,
-    /// By what the raw value is multiplied before that.
-    pub gain: f32,
-    /// By what the function's value is multiplied.
-    pub scale: f32,
-    /// What is added then.
-    pub shift: f32,
-    /// The power to which that is raised.
-    pub power: i32,
-    /// What the result is counted in.
-    pub times: Unit,
+declared! {
+    /// From a raw value to a length in pixels of the network's input.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct Curve {
+        others: {
+            /// What is done first.
+            pub function: Function = Function::Identity;
+        }
+        /// By what the raw value is multiplied before that.
+        pub gain: f32 = 1.0;
+        /// By what the function's value is multiplied.
+        pub scale: f32 = 1.0;
+        /// What is added then.
+        pub shift: f32 = 0.0;
+        /// The power to which that is raised.
+        pub power: i32 = 1;
+        /// What the result is counted in.
+        pub times: Unit = Unit::Pixels;
+    }
+}
+
+words! {
+    Unit: "unit";
 }
 
 /// The lengths that a unit may mean at one place, along one axis, in pixels.
@@ -59,55 +69,55 @@ pub(super) struct Units {
     pub(super) input: f32,
 }
 
-const FIELDS: &[&str] = &["gain", "scale", "shift", "power", "times"];
-
 static FUNCTIONS: Choices<'_> = Choices {
     what: "function",
     default: "Identity",
     all: &[
-        choice("Identity", FIELDS, 0, "Identity(times: Stride)"),
+        choice("Identity", Curve::FIELDS, 0, "Identity(times: Stride)"),
         choice(
             "Sigmoid",
-            FIELDS,
+            Curve::FIELDS,
             0,
             "Sigmoid(scale: 2, shift: -0.5, times: Stride)",
         ),
-        choice("Exp", FIELDS, 0, "Exp(gain: 0.2, times: Anchor)"),
-        choice("Relu", FIELDS, 0, "Relu(times: Stride)"),
+        choice("Exp", Curve::FIELDS, 0, "Exp(gain: 0.2, times: Anchor)"),
+        choice("Relu", Curve::FIELDS, 0, "Relu(times: Stride)"),
     ],
 };
 
-impl Curve {
-    /// The function alone, in this unit.
-    pub(super) const fn plain(function: Function, times: Unit) -> Self {
-        Curve {
-            function,
-            gain: 1.0,
-            scale: 1.0,
-            shift: 0.0,
-            power: 1,
-            times,
-        }
+/// As written: `Exp(gain: 0.2, times: Anchor)`.
+impl Value for Curve {
+    fn kind() -> String {
+        "choice".to_owned()
     }
 
-    /// As written: `Exp(gain: 0.2, times: Anchor)`.
-    pub(super) fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
-        let (name, f) = r.choice(node, &FUNCTIONS)?;
-        let function = match name {
-            "Sigmoid" => Function::Sigmoid,
-            "Exp" => Function::Exp,
-            "Relu" => Function::Relu,
-            _ => Function::Identity,
-        };
-        let times = r.optional(&f, "times", |r, node, _| r.word(node, "unit"));
-        Some(Curve {
+    fn read(source: &mut dyn Source) -> Option<Self> {
+        let mut curve = Curve::default();
+        source.choice(&FUNCTIONS, &mut |name, written| {
+            curve.function = match name {
+                "Sigmoid" => Function::Sigmoid,
+                "Exp" => Function::Exp,
+                "Relu" => Function::Relu,
+                _ => Function::Identity,
+            };
+            curve.fill(written);
+        })?;
+        Some(curve)
+    }
+
+    fn written(&self) -> String {
+        field::call(&format!("{:?}", self.function), &self.written_fields())
+    }
+}
+
+impl Curve {
+    /// The function alone, in this unit.
+    pub(super) fn plain(function: Function, times: Unit) -> Self {
+        Curve {
             function,
-            gain: r.optional(&f, "gain", Reader::number).or(1.0),
-            scale: r.optional(&f, "scale", Reader::number).or(1.0),
-            shift: r.optional(&f, "shift", Reader::number).or(0.0),
-            power: r.optional(&f, "power", Reader::whole).or(1),
-            times: times.or_default(),
-        })
+            times,
+            ..Curve::default()
+        }
     }
 
     /// What must hold of it, written at `path`.

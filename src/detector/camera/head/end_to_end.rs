@@ -8,26 +8,29 @@ use serde::Deserialize;
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, centred};
 use crate::detector::Box2d;
+use crate::record::{declared, words};
 use crate::tensor::{HostTensor, Numbers, TensorSet};
-use crate::written::{Fields, Reader, Rules, one_of};
+use crate::written::Rules;
 
-/// The head of networks that end in finished boxes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EndToEnd {
-    /// Output of shape `[1, N, K]` or `[N, K]`: a row a box.
-    pub boxes: String,
-    /// What the columns of `boxes` are.
-    pub columns: Vec<RowColumn>,
-    /// Output of `N` scores, where `columns` has none.
-    pub scores: Option<String>,
-    /// Output of `N` class numbers, where `columns` has none.
-    pub classes: Option<String>,
-    /// Output of one number: how many of the rows are boxes. Without it all are.
-    pub count: Option<String>,
-    /// What positions are counted in.
-    pub units: BoxUnits,
-    /// The class number of the first class; lower ones are no class.
-    pub first_class: u32,
+declared! {
+    /// The head of networks that end in finished boxes.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct EndToEnd: needed in "EndToEnd", "fields of the head" {
+        /// Output of shape `[1, N, K]` or `[N, K]`: a row a box.
+        pub boxes: String, needed "boxes: \"output0\"";
+        /// What the columns of `boxes` are.
+        pub columns: Vec<RowColumn> = vec![X1, Y1, X2, Y2, Score, Class];
+        /// Output of `N` scores, where `columns` has none.
+        pub scores: Option<String> = None;
+        /// Output of `N` class numbers, where `columns` has none.
+        pub classes: Option<String> = None;
+        /// Output of one number: how many of the rows are boxes. Without it all are.
+        pub count: Option<String> = None;
+        /// What positions are counted in.
+        pub units: BoxUnits = BoxUnits::Pixels;
+        /// The class number of the first class; lower ones are no class.
+        pub first_class: u32 = 0;
+    }
 }
 
 /// What a column of a finished box is.
@@ -63,41 +66,17 @@ pub enum BoxUnits {
     ImagePixels,
 }
 
+words! {
+    RowColumn: "column", "a list of columns, such as [X1, Y1, X2, Y2, Score, Class]";
+    BoxUnits: "units";
+}
+
 use RowColumn::{Class, Height, Score, Skip, Width, X, X1, X2, Y, Y1, Y2};
 
-pub(super) const FIELDS: &[&str] = &[
-    "boxes",
-    "columns",
-    "scores",
-    "classes",
-    "count",
-    "units",
-    "first_class",
-];
 const CORNERS: [RowColumn; 4] = [X1, Y1, X2, Y2];
 const CENTRED: [RowColumn; 4] = [X, Y, Width, Height];
 
 impl EndToEnd {
-    pub(super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
-        let boxes = r.needed(f, "boxes", "boxes: \"output0\"", Reader::text);
-        let columns = r.optional(f, "columns", |r, node, field| {
-            let expected = "a list of columns, such as [X1, Y1, X2, Y2, Score, Class]";
-            r.values::<RowColumn>(node, field, expected, one_of("column"))
-        });
-        let mut named =
-            |name| Some(r.optional(f, name, Reader::text)).and_then(|read| Some(read.given()?.value.clone()));
-        let [scores, classes, count] = ["scores", "classes", "count"].map(&mut named);
-        Some(EndToEnd {
-            boxes: boxes?,
-            columns: columns.or(vec![X1, Y1, X2, Y2, Score, Class]),
-            scores,
-            classes,
-            count,
-            units: r.optional(f, "units", one_of("units")).or_default(),
-            first_class: r.optional(f, "first_class", Reader::whole).or(0),
-        })
-    }
-
     fn at(&self, wanted: RowColumn) -> Option<usize> {
         self.columns.iter().position(|column| *column == wanted)
     }

@@ -4,7 +4,7 @@
 //! point (as numbers or as distributions), or two corners. The heads that have a name of their own are shorter ways to
 //! write some of these.
 
-mod read;
+mod check;
 mod view;
 
 #[cfg(test)]
@@ -16,54 +16,58 @@ use super::super::nms::{Candidates, Labels};
 use super::curve::{Curve, Function, Unit, Units};
 use super::{Decode, Geometry, HeadError, centred, logit, sigmoid};
 use crate::detector::Box2d;
+use crate::record::{declared, words};
 use crate::tensor::{HostTensor, TensorSet};
 use crate::written::Rules;
 use view::{Extent, View};
 
-pub(super) use read::FIELDS;
-
-/// The general head.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Grid {
-    /// Outputs that hold all levels, one after another; empty where each level has its own.
-    pub tensors: Vec<String>,
-    /// What the columns of each output are, in the order of `tensors`.
-    pub columns: Vec<Vec<Column>>,
-    /// Order of the outputs' dimensions.
-    pub layout: Layout,
-    /// Order of boxes in `Rows` and `Columns` where cells have several anchors.
-    pub order: Order,
-    /// The levels, in the network's order.
-    pub levels: Vec<Level>,
-    /// Where offsets and distances count from.
-    pub point: Point,
-    /// From `X`, `Y`, `Left` to `Bottom` and `X1` to `Y2` to pixels.
-    pub offset: Curve,
-    /// From `Width` and `Height` to pixels.
-    pub size: Curve,
-    /// Bins of each distance where it is a distribution, else 1.
-    pub bins: usize,
-    /// From raw objectness to 0..=1.
-    pub objectness: Score,
-    /// From raw class scores to 0..=1.
-    pub classes: Score,
-    /// How objectness and class make the score.
-    pub score: Combine,
-    /// Whether only the best cell of each neighbourhood of three by three counts, class by class.
-    pub peaks: bool,
+declared! {
+    /// The general head.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Grid: needed in "Grid", "fields of the head" {
+        /// Outputs that hold all levels, one after another; empty where each level has its own.
+        pub tensors: Vec<String> = Vec::new();
+        /// What the columns of each output are, in the order of `tensors`.
+        pub columns: Vec<Vec<Column>>, needed "columns: [[X, Y, Width, Height, Classes]]";
+        /// Order of the outputs' dimensions.
+        pub layout: Layout = Layout::Rows;
+        /// Order of boxes in `Rows` and `Columns` where cells have several anchors.
+        pub order: Order = Order::AnchorsInCells;
+        /// The levels, in the network's order.
+        pub levels: Vec<Level>, needed "levels: [(stride: 8), (stride: 16)]";
+        /// Where offsets and distances count from.
+        pub point: Point = Point::Corner;
+        /// From `X`, `Y`, `Left` to `Bottom` and `X1` to `Y2` to pixels.
+        pub offset: Curve = Curve::plain(Function::Identity, Unit::Stride);
+        /// From `Width` and `Height` to pixels.
+        pub size: Curve = Curve::plain(Function::Identity, Unit::Pixels);
+        /// Bins of each distance where it is a distribution, else 1.
+        pub bins: usize = 1;
+        /// From raw objectness to 0..=1.
+        pub objectness: Score = Score::Identity;
+        /// From raw class scores to 0..=1.
+        pub classes: Score = Score::Identity;
+        /// How objectness and class make the score.
+        pub score: Combine = Combine::Product;
+        /// Whether only the best cell of each neighbourhood of three by three counts, class by class.
+        pub peaks: bool = false;
+    }
 }
 
-/// One scale of the network.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Level {
-    /// Pixels of the input a cell.
-    pub stride: u32,
-    /// Cells across and down; none: the input's size divided by the stride.
-    pub cells: Option<[usize; 2]>,
-    /// Width and height of each anchor in pixels of the input.
-    pub anchors: Vec<[f32; 2]>,
-    /// The outputs of this level, where they are not in [`Grid::tensors`].
-    pub tensors: Vec<String>,
+declared! {
+    /// One scale of the network.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Level: needed in "Level", "(stride: 8, anchors: [[10, 13]])",
+        list "a list of levels, such as [(stride: 8), (stride: 16)]" {
+        /// Pixels of the input a cell.
+        pub stride: u32, needed "stride: 8";
+        /// Cells across and down; none: the input's size divided by the stride.
+        pub cells: Option<[usize; 2]> = None;
+        /// Width and height of each anchor in pixels of the input.
+        pub anchors: Vec<[f32; 2]> = Vec::new();
+        /// The outputs of this level, where they are not in [`Grid::tensors`].
+        pub tensors: Vec<String> = Vec::new();
+    }
 }
 
 /// What a column of an output is.
@@ -145,21 +149,30 @@ pub enum Score {
     Softmax,
 }
 
-/// How objectness and class score make one.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Combine {
-    /// Their product.
-    #[default]
-    Product,
-    /// The root of their product.
-    GeometricMean,
-    /// The product of their powers.
-    Powers {
-        /// Exponent of objectness.
-        objectness: f32,
-        /// Exponent of the class score.
-        class: f32,
-    },
+declared! {
+    /// How objectness and class score make one.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub enum Combine: "score", else "Product" {
+        /// Their product.
+        Product,
+        /// The root of their product.
+        GeometricMean,
+        /// The product of their powers.
+        Powers(0, "Powers(objectness: 0.6, class: 0.4)") {
+            /// Exponent of objectness.
+            objectness: f32, needed "objectness: 0.6";
+            /// Exponent of the class score.
+            class: f32, needed "class: 0.4";
+        },
+    }
+}
+
+words! {
+    Column: "column", "a list of columns, such as [X, Y, Width, Height]";
+    Layout: "layout";
+    Order: "order";
+    Point: "point";
+    Score: "score";
 }
 
 impl Combine {
@@ -308,7 +321,7 @@ struct Found<'a> {
 
 impl Decode for Grid {
     fn check(&self, geometry: &Geometry, rules: &mut Rules<'_>) {
-        read::check(self, geometry, rules);
+        check::check(self, geometry, rules);
     }
 
     fn outputs(&self) -> Vec<&str> {

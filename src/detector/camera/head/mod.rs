@@ -29,85 +29,40 @@ pub use yolox::YoloxGrid;
 
 use super::nms::{Candidates, Labels, Nms};
 use crate::detector::DetectorError;
+use crate::record::declared;
 use crate::tensor::{Shape, TensorError, TensorSet};
-use crate::written::{Choices, Node, ProblemKind, Reader, Rules, choice};
+use crate::written::{ProblemKind, Rules};
 
-/// The decode heads, under the names that the spec uses.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Head {
-    /// YOLOX: one output of rows, boxes relative to grid cells.
-    YoloxGrid(YoloxGrid),
-    /// YOLOv5 and YOLOv7: anchors, decoded in the network or not.
-    YoloAnchors(YoloAnchors),
-    /// YOLOv8, YOLOv9, YOLO11: one output of centre, size and class scores.
-    YoloAnchorFree(YoloAnchorFree),
-    /// NanoDet: class scores and side distributions a level.
-    NanoDet(NanoDet),
-    /// SSD-like networks that decode their boxes: scores and corners.
-    PriorBoxes(PriorBoxes),
-    /// Networks that end in finished boxes.
-    EndToEnd(EndToEnd),
-    /// DETR and its descendants.
-    Queries(Queries),
-    /// Networks of cells, by what the spec says of their columns.
-    Grid(Box<Grid>),
-    /// Classes of the whole image.
-    Classifier(Classifier),
-    /// The class of each pixel.
-    Segmentation(Segmentation),
+declared! {
+    /// The decode heads, under the names that the spec uses.
+    #[derive(Clone, Debug, PartialEq)]
+    #[allow(
+        clippy::large_enum_variant,
+        reason = "a detector has one, for as long as it runs"
+    )]
+    pub enum Head: "head", else "YoloxGrid" {
+        /// YOLOX: one output of rows, boxes relative to grid cells.
+        YoloxGrid[YoloxGrid, 0, "YoloxGrid(output: \"output\")"],
+        /// YOLOv5 and YOLOv7: anchors, decoded in the network or not.
+        YoloAnchors[YoloAnchors, 1, "YoloAnchors(Decoded(output: \"output0\"))"],
+        /// YOLOv8, YOLOv9, YOLO11: one output of centre, size and class scores.
+        YoloAnchorFree[YoloAnchorFree, 0, "YoloAnchorFree(output: \"output0\")"],
+        /// NanoDet: class scores and side distributions a level.
+        NanoDet[NanoDet, 0, "NanoDet(levels: […])"],
+        /// SSD-like networks that decode their boxes: scores and corners.
+        PriorBoxes[PriorBoxes, 0, "PriorBoxes(scores: \"scores\", boxes: \"boxes\")"],
+        /// Networks that end in finished boxes.
+        EndToEnd[EndToEnd, 0, "EndToEnd(boxes: \"output0\")"],
+        /// DETR and its descendants.
+        Queries[Queries, 0, "Queries(scores: \"logits\", boxes: \"pred_boxes\")"],
+        /// Networks of cells, by what the spec says of their columns.
+        Grid[Grid, 0, "Grid(tensors: [\"output\"], columns: [[X, Y, Width, Height, Classes]], levels: [(stride: 8)])"],
+        /// Classes of the whole image.
+        Classifier[Classifier, 0, "Classifier(output: \"logits\")"],
+        /// The class of each pixel.
+        Segmentation[Segmentation, 0, "Segmentation(output: \"logits\")"],
+    }
 }
-
-static HEADS: Choices<'_> = Choices {
-    what: "head",
-    default: "YoloxGrid",
-    all: &[
-        choice("YoloxGrid", yolox::FIELDS, 0, "YoloxGrid(output: \"output\")"),
-        choice(
-            "YoloAnchors",
-            &["outputs"],
-            1,
-            "YoloAnchors(Decoded(output: \"output0\"))",
-        ),
-        choice(
-            "YoloAnchorFree",
-            yolo_anchor_free::FIELDS,
-            0,
-            "YoloAnchorFree(output: \"output0\")",
-        ),
-        choice("NanoDet", nanodet::FIELDS, 0, "NanoDet(levels: […])"),
-        choice(
-            "PriorBoxes",
-            prior_boxes::FIELDS,
-            0,
-            "PriorBoxes(scores: \"scores\", boxes: \"boxes\")",
-        ),
-        choice("EndToEnd", end_to_end::FIELDS, 0, "EndToEnd(boxes: \"output0\")"),
-        choice(
-            "Queries",
-            queries::FIELDS,
-            0,
-            "Queries(scores: \"logits\", boxes: \"pred_boxes\")",
-        ),
-        choice(
-            "Grid",
-            grid::FIELDS,
-            0,
-            "Grid(tensors: [\"output\"], columns: [[X, Y, Width, Height, Classes]], levels: [(stride: 8)])",
-        ),
-        choice(
-            "Classifier",
-            whole_image::CLASSIFIER,
-            0,
-            "Classifier(output: \"logits\")",
-        ),
-        choice(
-            "Segmentation",
-            whole_image::SEGMENTATION,
-            0,
-            "Segmentation(output: \"logits\")",
-        ),
-    ],
-};
 
 /// What all heads need to know of the detector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,7 +159,7 @@ impl Head {
             Head::PriorBoxes(head) => head,
             Head::EndToEnd(head) => head,
             Head::Queries(head) => head,
-            Head::Grid(head) => &**head,
+            Head::Grid(head) => head,
             Head::Classifier(head) => head,
             Head::Segmentation(head) => head,
         }
@@ -237,25 +192,6 @@ impl Head {
             Head::Classifier(_) | Head::Segmentation(_) => 0.0,
             _ => 0.25,
         }
-    }
-    /// As written in a spec.
-    pub(crate) fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
-        let (name, f) = r.choice(node, &HEADS)?;
-        Some(match name {
-            "YoloAnchors" => {
-                let example = "YoloAnchors(Decoded(output: \"output0\"))";
-                Head::YoloAnchors(r.needed(&f, "outputs", example, YoloAnchors::read)?)
-            }
-            "YoloAnchorFree" => Head::YoloAnchorFree(YoloAnchorFree::read(r, &f)?),
-            "NanoDet" => Head::NanoDet(NanoDet::read(r, &f)?),
-            "PriorBoxes" => Head::PriorBoxes(PriorBoxes::read(r, &f)?),
-            "EndToEnd" => Head::EndToEnd(EndToEnd::read(r, &f)?),
-            "Queries" => Head::Queries(Queries::read(r, &f)?),
-            "Grid" => Head::Grid(Box::new(Grid::read(r, &f)?)),
-            "Classifier" => Head::Classifier(Classifier::read(r, &f)?),
-            "Segmentation" => Head::Segmentation(Segmentation::read(r, &f)?),
-            _ => Head::YoloxGrid(YoloxGrid::read(r, &f)?),
-        })
     }
     /// What must hold of it in the spec.
     pub(crate) fn check(&self, geometry: &Geometry, rules: &mut Rules<'_>) {
@@ -292,7 +228,7 @@ impl Head {
             Head::PriorBoxes(head) => head,
             Head::EndToEnd(head) => head,
             Head::Queries(head) => head,
-            Head::Grid(head) => &mut **head,
+            Head::Grid(head) => head,
             Head::Classifier(head) => head,
             Head::Segmentation(head) => head,
         };

@@ -8,75 +8,37 @@ use serde::Deserialize;
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, check_strides, logit, output, sigmoid};
 use crate::detector::Box2d;
+use crate::record::{declared, words};
 use crate::tensor::TensorSet;
-use crate::written::{Fields, Node, Reader, Rules, one_of};
+use crate::written::Rules;
 
-/// The head of NanoDet: scores, and sides as distributions, one pair of outputs per stride.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NanoDet {
-    /// One entry a stride.
-    pub levels: Vec<NanoDetLevel>,
-    /// Bins of each side's distribution (`reg_max + 1`).
-    pub bins: usize,
-    /// Where a cell's centre is taken to be.
-    pub cell_centre: CellCentre,
-    /// Whether class scores are raw; `false`, the default, where the network ends in a sigmoid.
-    pub logits: bool,
-}
-
-pub(super) const FIELDS: &[&str] = &["levels", "bins", "cell_centre", "logits"];
-const LEVEL: &str = "(scores: \"scores\", boxes: \"boxes\", stride: 8)";
-
-impl NanoDet {
-    pub(super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
-        let bins = r.optional(f, "bins", Reader::whole).or(8);
-        let cell_centre = r.optional(f, "cell_centre", one_of("cell_centre")).or_default();
-        let logits = r.optional(f, "logits", Reader::flag).or(false);
-        let levels = r.needed(
-            f,
-            "levels",
-            "levels: [(scores: …, boxes: …, stride: 8)]",
-            |r, node, field| {
-                r.values(
-                    node,
-                    field,
-                    "a list of levels, such as [(scores: …, boxes: …, stride: 8)]",
-                    NanoDetLevel::read,
-                )
-            },
-        );
-        Some(NanoDet {
-            levels: levels?,
-            bins,
-            cell_centre,
-            logits,
-        })
+declared! {
+    /// The head of NanoDet: scores, and sides as distributions, one pair of outputs per stride.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct NanoDet: needed in "NanoDet", "fields of the head" {
+        /// One entry a stride.
+        pub levels: Vec<NanoDetLevel>, needed "levels: [(scores: …, boxes: …, stride: 8)]";
+        /// Bins of each side's distribution (`reg_max + 1`).
+        pub bins: usize = 8;
+        /// Where a cell's centre is taken to be.
+        pub cell_centre: CellCentre = CellCentre::Middle;
+        /// Whether class scores are raw; `false`, the default, where the network ends in a sigmoid.
+        pub logits: bool = false;
     }
 }
 
-impl NanoDetLevel {
-    fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
-        let f = r.record(node, "a level", "Level", LEVEL, &["scores", "boxes", "stride"])?;
-        let scores = r.needed(&f, "scores", "scores: \"scores\"", Reader::text);
-        let boxes = r.needed(&f, "boxes", "boxes: \"boxes\"", Reader::text);
-        let stride = r.needed(&f, "stride", "stride: 8", Reader::whole);
-        Some(NanoDetLevel {
-            scores: scores?,
-            boxes: boxes?,
-            stride: stride?,
-        })
+declared! {
+    /// The outputs of one stride.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct NanoDetLevel: needed in "Level", "(scores: \"scores\", boxes: \"boxes\", stride: 8)",
+        list "a list of levels, such as [(scores: …, boxes: …, stride: 8)]" {
+        /// Output of shape `[1, cells, classes]`.
+        pub scores: String, needed "scores: \"scores\"";
+        /// Output of shape `[1, cells, 4 · bins]`: left, top, right, bottom.
+        pub boxes: String, needed "boxes: \"boxes\"";
+        /// Pixels of the input a cell.
+        pub stride: u32, needed "stride: 8";
     }
-}
-
-/// The outputs of one stride.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NanoDetLevel {
-    /// Output of shape `[1, cells, classes]`.
-    pub scores: String,
-    /// Output of shape `[1, cells, 4 · bins]`: left, top, right, bottom.
-    pub boxes: String,
-    /// Pixels of the input a cell.
-    pub stride: u32,
 }
 
 /// Where a cell's centre is taken to be, in pixels of the input.
@@ -87,6 +49,10 @@ pub enum CellCentre {
     Middle,
     /// `cell · stride`: NanoDet-Plus.
     Corner,
+}
+
+words! {
+    CellCentre: "cell_centre";
 }
 
 impl Decode for NanoDet {

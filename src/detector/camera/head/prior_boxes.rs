@@ -3,32 +3,20 @@
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, output, rows};
 use crate::detector::Box2d;
+use crate::record::declared;
 use crate::tensor::TensorSet;
-use crate::written::{Fields, Reader, Rules};
+use crate::written::Rules;
 
-/// The head of networks that decode their prior boxes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PriorBoxes {
-    /// Output of shape `[1, boxes, classes]`, plus one column if there is a background class; probabilities.
-    pub scores: String,
-    /// Output of shape `[1, boxes, 4]`: left, top, right, bottom as fractions of the input.
-    pub boxes: String,
-    /// Column of the background class, where there is one.
-    pub background: Option<usize>,
-}
-
-pub(super) const FIELDS: &[&str] = &["scores", "boxes", "background"];
-
-impl PriorBoxes {
-    pub(super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
-        let scores = r.needed(f, "scores", "scores: \"scores\"", Reader::text);
-        let boxes = r.needed(f, "boxes", "boxes: \"boxes\"", Reader::text);
-        let background = r.optional(f, "background", Reader::whole);
-        Some(PriorBoxes {
-            scores: scores?,
-            boxes: boxes?,
-            background: background.given().map(|spot| spot.value),
-        })
+declared! {
+    /// The head of networks that decode their prior boxes.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct PriorBoxes: needed in "PriorBoxes", "fields of the head" {
+        /// Output of shape `[1, boxes, classes]`, plus one column if there is a background class; probabilities.
+        pub scores: String, needed "scores: \"scores\"";
+        /// Output of shape `[1, boxes, 4]`: left, top, right, bottom as fractions of the input.
+        pub boxes: String, needed "boxes: \"boxes\"";
+        /// Column of the background class, where there is one.
+        pub background: Option<usize> = None;
     }
 }
 

@@ -5,20 +5,23 @@ use serde::Deserialize;
 use super::super::nms::Candidates;
 use super::grid::{Normal, Score};
 use super::{Decode, Geometry, HeadError, centred, logit, output, rows, sigmoid};
+use crate::record::{declared, words};
 use crate::tensor::TensorSet;
-use crate::written::{Fields, Reader, Rules, one_of};
+use crate::written::Rules;
 
-/// The head of DETR, Deformable DETR, DINO, RT-DETR.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Queries {
-    /// Output of shape `[1, queries, classes]`, plus one column where there is a class for no object.
-    pub scores: String,
-    /// Output of shape `[1, queries, 4]`: centre and size as fractions of the input.
-    pub boxes: String,
-    /// From raw scores to 0..=1.
-    pub activation: Score,
-    /// Where the column of no object stands.
-    pub no_object: NoObject,
+declared! {
+    /// The head of DETR, Deformable DETR, DINO, RT-DETR.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Queries: needed in "Queries", "fields of the head" {
+        /// Output of shape `[1, queries, classes]`, plus one column where there is a class for no object.
+        pub scores: String, needed "scores: \"logits\"";
+        /// Output of shape `[1, queries, 4]`: centre and size as fractions of the input.
+        pub boxes: String, needed "boxes: \"pred_boxes\"";
+        /// From raw scores to 0..=1.
+        pub activation: Score = Score::Sigmoid;
+        /// Where the column of no object stands.
+        pub no_object: NoObject = NoObject::Absent;
+    }
 }
 
 /// Where the class scores have a column for no object.
@@ -33,21 +36,8 @@ pub enum NoObject {
     Last,
 }
 
-pub(super) const FIELDS: &[&str] = &["scores", "boxes", "activation", "no_object"];
-
-impl Queries {
-    pub(super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
-        let scores = r.needed(f, "scores", "scores: \"logits\"", Reader::text);
-        let boxes = r.needed(f, "boxes", "boxes: \"pred_boxes\"", Reader::text);
-        Some(Queries {
-            scores: scores?,
-            boxes: boxes?,
-            activation: r
-                .optional(f, "activation", one_of("activation"))
-                .or(Score::Sigmoid),
-            no_object: r.optional(f, "no_object", one_of("no_object")).or_default(),
-        })
-    }
+words! {
+    NoObject: "no_object";
 }
 
 impl Decode for Queries {

@@ -4,7 +4,7 @@ use super::*;
 use crate::detector::Box2d;
 use crate::detector::camera::nms::{Candidate, Labels};
 use crate::tensor::{ElementType, HostTensor};
-use crate::written::{Kind, Place};
+use crate::written::{Kind, Node, Place};
 
 const TWO_CLASSES: Geometry = Geometry {
     width: 64,

@@ -4,32 +4,39 @@ use super::super::nms::Candidates;
 use super::grid::{Normal, Score};
 use super::{Decode, Geometry, HeadError, sigmoid};
 use crate::detector::Box2d;
+use crate::record::declared;
 use crate::tensor::{HostTensor, Numbers, TensorSet};
-use crate::written::{Fields, Reader, Rules, one_of};
+use crate::written::Rules;
 
-/// A classifier: one score a class. What it finds lies on the whole image.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Classifier {
-    /// Output of as many values as there are classes, such as `[1, classes]`.
-    pub output: String,
-    /// From raw scores to 0..=1.
-    pub activation: Score,
+declared! {
+    /// A classifier: one score a class. What it finds lies on the whole image.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Classifier: needed in "Classifier", "fields of the head" {
+        /// Output of as many values as there are classes, such as `[1, classes]`.
+        pub output: String, needed "output: \"logits\"";
+        /// From raw scores to 0..=1.
+        pub activation: Score = Score::Softmax;
+    }
 }
 
-/// Semantic segmentation: the class of each pixel.
-///
-/// A class that is there is a detection: its score is its share of the pixels, its box the bounds of them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Segmentation {
-    /// Output of scores `[1, C, h, w]` or `[1, h, w, C]`, or of class numbers `[1, h, w]` or `[1, 1, h, w]`.
-    pub output: String,
-    /// The class number that is no class.
-    pub background: Option<usize>,
-    /// The class of each pixel, row by row; kept between frames.
-    map: Vec<u16>,
-    /// Best score of each pixel so far.
-    best: Vec<f32>,
-    tallies: Vec<Tally>,
+declared! {
+    /// Semantic segmentation: the class of each pixel.
+    ///
+    /// A class that is there is a detection: its score is its share of the pixels, its box the bounds of them.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Segmentation: needed in "Segmentation", "fields of the head" {
+        kept: {
+            /// The class of each pixel, row by row; kept between frames.
+            map: Vec<u16> = Vec::new();
+            /// Best score of each pixel so far.
+            best: Vec<f32> = Vec::new();
+            tallies: Vec<Tally> = Vec::new();
+        }
+        /// Output of scores `[1, C, h, w]` or `[1, h, w, C]`, or of class numbers `[1, h, w]` or `[1, 1, h, w]`.
+        pub output: String, needed "output: \"logits\"";
+        /// The class number that is no class.
+        pub background: Option<usize> = None;
+    }
 }
 
 /// Where the pixels of a class lie.
@@ -46,35 +53,7 @@ const NOWHERE: Tally = Tally {
     y: [usize::MAX, 0],
 };
 
-pub(super) const CLASSIFIER: &[&str] = &["output", "activation"];
-pub(super) const SEGMENTATION: &[&str] = &["output", "background"];
-
-impl Classifier {
-    pub(super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
-        let output = r.needed(f, "output", "output: \"logits\"", Reader::text);
-        let activation = r
-            .optional(f, "activation", one_of("activation"))
-            .or(Score::Softmax);
-        Some(Classifier {
-            output: output?,
-            activation,
-        })
-    }
-}
-
 impl Segmentation {
-    pub(super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
-        let output = r.needed(f, "output", "output: \"logits\"", Reader::text);
-        let background = r.optional(f, "background", Reader::whole);
-        Some(Segmentation {
-            output: output?,
-            background: background.given().map(|spot| spot.value),
-            map: Vec::new(),
-            best: Vec::new(),
-            tallies: Vec::new(),
-        })
-    }
-
     fn columns(&self, geometry: &Geometry) -> usize {
         geometry.classes + usize::from(self.background.is_some())
     }

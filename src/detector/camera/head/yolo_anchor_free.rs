@@ -5,26 +5,25 @@
 
 use super::super::nms::{Candidates, Labels};
 use super::{Decode, Geometry, HeadError, centred};
+use crate::record::declared;
 use crate::tensor::TensorSet;
-use crate::written::{Fields, Reader, Rules};
+use crate::written::Rules;
 
-/// The anchor-free YOLO head.
-#[derive(Clone, Debug, PartialEq)]
-pub struct YoloAnchorFree {
-    /// Output of shape `[1, 4 + classes, boxes]` or `[1, boxes, 4 + classes]`.
-    pub output: String,
-    /// Best score and its class for each box, kept between frames.
-    best: Vec<(f32, u16)>,
+declared! {
+    /// The anchor-free YOLO head.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct YoloAnchorFree: needed in "YoloAnchorFree", "fields of the head" {
+        kept: {
+            /// Best score and its class for each box, kept between frames.
+            best: Vec<(f32, u16)> = Vec::new();
+        }
+        /// Output of shape `[1, 4 + classes, boxes]` or `[1, boxes, 4 + classes]`.
+        pub output: String, needed "output: \"output0\"";
+    }
 }
 
-pub(super) const FIELDS: &[&str] = &["output"];
-
+#[cfg(test)]
 impl YoloAnchorFree {
-    pub(super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
-        r.needed(f, "output", "output: \"output0\"", Reader::text)
-            .map(YoloAnchorFree::of)
-    }
-
     /// With the output of this name.
     pub(super) fn of(output: String) -> Self {
         YoloAnchorFree {

@@ -7,105 +7,66 @@
 
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, centred, check_strides, logit, output, rows, sigmoid};
+use crate::record::declared;
+use crate::record::field::{self, Value, Written};
 use crate::tensor::TensorSet;
-use crate::written::{Choices, Node, Reader, Rules, choice};
+use crate::written::Rules;
 
-/// The anchor-based YOLO head.
-#[derive(Clone, Debug, PartialEq)]
-pub enum YoloAnchors {
-    /// One output, already in pixels: `Decoded(output: "output0")`.
-    Decoded {
-        /// Output of shape `[1, boxes, 5 + classes]`.
-        output: String,
-    },
-    /// The maps of each scale: `Maps(levels: [...])`.
-    Maps(AnchorMaps),
-}
-
-/// The maps of each scale.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AnchorMaps {
-    /// One entry a scale.
-    pub levels: Vec<AnchorLevel>,
-    /// Whether values are raw (`true`, the default) or have been through the sigmoid in the network.
-    pub logits: bool,
-}
-
-/// The output of one stride, with its anchors.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AnchorLevel {
-    /// Output of shape `[1, anchors · (5 + classes), h, w]` or `[1, anchors, h, w, 5 + classes]`.
-    pub output: String,
-    /// Pixels of the input a cell.
-    pub stride: u32,
-    /// Width and height of each anchor in pixels of the input.
-    pub anchors: Vec<[f32; 2]>,
-}
-
-static OUTPUTS: Choices<'_> = Choices {
-    what: "outputs",
-    default: "Decoded",
-    all: &[
-        choice("Decoded", &["output"], 0, "Decoded(output: \"output0\")"),
-        choice(
-            "Maps",
-            &["levels", "logits"],
-            0,
-            "Maps(levels: [(output: …, stride: 8, anchors: […])])",
-        ),
-    ],
-};
-
-impl YoloAnchors {
-    pub(super) fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
-        let (name, f) = r.choice(node, &OUTPUTS)?;
-        if name == "Decoded" {
-            let output = r.needed(&f, "output", "output: \"output0\"", Reader::text)?;
-            return Some(YoloAnchors::Decoded { output });
-        }
-        let logits = r.optional(&f, "logits", Reader::flag).or(true);
-        let levels = r.needed(
-            &f,
-            "levels",
-            "levels: [(output: …, stride: 8, anchors: […])]",
-            |r, node, field| {
-                r.values(
-                    node,
-                    field,
-                    "a list of levels, such as [(output: …, stride: 8, anchors: […])]",
-                    AnchorLevel::read,
-                )
-            },
-        )?;
-        Some(YoloAnchors::Maps(AnchorMaps { levels, logits }))
+declared! {
+    /// The anchor-based YOLO head.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum YoloAnchors: "outputs", else "Decoded" {
+        /// One output, already in pixels: `Decoded(output: "output0")`.
+        Decoded(0, "Decoded(output: \"output0\")") {
+            /// Output of shape `[1, boxes, 5 + classes]`.
+            output: String, needed "output: \"output0\"";
+        },
+        /// The maps of each scale: `Maps(levels: [...])`.
+        Maps[AnchorMaps, 0, "Maps(levels: [(output: …, stride: 8, anchors: […])])"],
     }
 }
 
-impl AnchorLevel {
-    fn read(r: &mut Reader, node: &Node, _: &str) -> Option<Self> {
-        let example = "(output: \"p3\", stride: 8, anchors: [[10, 13]])";
-        let f = r.record(
-            node,
-            "a level",
-            "Level",
-            example,
-            &["output", "stride", "anchors"],
-        )?;
-        let output = r.needed(&f, "output", "output: \"p3\"", Reader::text);
-        let stride = r.needed(&f, "stride", "stride: 8", Reader::whole);
-        let anchors = r.needed(&f, "anchors", "anchors: [[10, 13]]", |r, node, field| {
-            r.values(
-                node,
-                field,
-                "a list of widths and heights, such as [[10, 13], [16, 30]]",
-                Reader::numbers,
-            )
-        });
-        Some(AnchorLevel {
-            output: output?,
-            stride: stride?,
-            anchors: anchors?,
-        })
+declared! {
+    /// The maps of each scale.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct AnchorMaps: needed in "Maps", "fields of the head" {
+        /// One entry a scale.
+        pub levels: Vec<AnchorLevel>, needed "levels: [(output: …, stride: 8, anchors: […])]";
+        /// Whether values are raw (`true`, the default) or have been through the sigmoid in the network.
+        pub logits: bool = true;
+    }
+}
+
+declared! {
+    /// The output of one stride, with its anchors.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct AnchorLevel: needed in "Level", "(output: \"p3\", stride: 8, anchors: [[10, 13]])",
+        list "a list of levels, such as [(output: …, stride: 8, anchors: […])]" {
+        /// Output of shape `[1, anchors · (5 + classes), h, w]` or `[1, anchors, h, w, 5 + classes]`.
+        pub output: String, needed "output: \"p3\"";
+        /// Pixels of the input a cell.
+        pub stride: u32, needed "stride: 8";
+        /// Width and height of each anchor in pixels of the input.
+        pub anchors: Vec<[f32; 2]>, needed "anchors: [[10, 13]]";
+    }
+}
+
+/// The head as the choice of all heads has it: one field, whose name may be left out.
+impl YoloAnchors {
+    pub(super) const FIELDS: &[&str] = &["outputs"];
+
+    pub(super) fn read_fields(written: &mut dyn Written) -> Option<Self> {
+        field::needed(
+            written,
+            "outputs",
+            "YoloAnchors(Decoded(output: \"output0\"))",
+            Self::read,
+            None,
+        )
+    }
+
+    pub(super) fn written_fields(&self) -> Vec<(&'static str, String)> {
+        vec![("outputs", self.written())]
     }
 }
 

@@ -5,35 +5,18 @@
 
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, centred, check_strides, output};
+use crate::record::declared;
 use crate::tensor::TensorSet;
-use crate::written::{Fields, Reader, Rules};
+use crate::written::Rules;
 
-/// The head of YOLOX: one output with the cells of all strides.
-#[derive(Clone, Debug, PartialEq)]
-pub struct YoloxGrid {
-    /// Output of shape `[1, cells, 5 + classes]`.
-    pub output: String,
-    /// Strides of the grids, in the order of the rows.
-    pub strides: Vec<u32>,
-}
-
-pub(super) const FIELDS: &[&str] = &["output", "strides"];
-
-impl YoloxGrid {
-    pub(super) fn read(r: &mut Reader, f: &Fields<'_>) -> Option<Self> {
-        let strides = r.optional(f, "strides", |r, node, field| {
-            r.values(
-                node,
-                field,
-                "a list of strides, such as [8, 16, 32]",
-                Reader::whole,
-            )
-        });
-        let output = r.needed(f, "output", "output: \"output\"", Reader::text)?;
-        Some(YoloxGrid {
-            output,
-            strides: strides.or(vec![8, 16, 32]),
-        })
+declared! {
+    /// The head of YOLOX: one output with the cells of all strides.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct YoloxGrid: needed in "YoloxGrid", "fields of the head" {
+        /// Output of shape `[1, cells, 5 + classes]`.
+        pub output: String, needed "output: \"output\"";
+        /// Strides of the grids, in the order of the rows.
+        pub strides: Vec<u32> = vec![8, 16, 32];
     }
 }
 

@@ -343,8 +343,8 @@ fn scores_from_the_threshold_on_are_reported() {
         (Activation::Sigmoid, 0.7, 1.0, true),
         (Activation::Sigmoid, 0.7, 0.8, false),
         (Activation::Sigmoid, 0.0, -8.0, true),
-        (Activation::None, 0.7, 0.7, true),
-        (Activation::None, 0.7, 0.69, false),
+        (Activation::Identity, 0.7, 0.7, true),
+        (Activation::Identity, 0.7, 0.69, false),
     ] {
         let head = Head {
             activation,
@@ -355,7 +355,7 @@ fn scores_from_the_threshold_on_are_reported() {
         let found = decoded(&head, &set, &Carry::default());
         let is_there = found.iter().any(|found| match activation {
             Activation::Sigmoid => (found.score - 1.0 / (1.0 + (-raw).exp())).abs() < 1e-6,
-            Activation::None => found.score == raw,
+            Activation::Identity => found.score == raw,
         });
         assert_eq!(is_there, counts, "{activation:?}: {raw} at {score_threshold}");
     }

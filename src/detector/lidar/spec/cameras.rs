@@ -60,7 +60,7 @@ impl CamerasSpec {
             &f,
             "input",
             "input: (tensor: \"images\", width: 704, height: 256)",
-            |r, node, field| InputSpec::read(r, node, field, has_one),
+            |r, node, field| InputSpec::read_named(r, node, field, has_one),
         );
         let calibration = r.optional(&f, "calibration", |r, node, field| {
             let expected = "a list, such as [(tensor: \"lidar2image\", matrix: LidarToImage)]";

@@ -109,15 +109,11 @@ mod tests {
 
     fn end(reason: EndReason) -> PhaseRecord {
         PhaseRecord {
-            tenant: 0,
-            phase: Phase::Together,
             epoch: Stamp(0),
             measured_from: Stamp(100),
             measured_to: Stamp(100),
             reason,
-            lost_records: 0,
-            sampled: None,
-            process_peak: None,
+            ..PhaseRecord::default()
         }
     }
 

@@ -203,9 +203,8 @@ mod tests {
             label: "a".to_owned(),
             sharing: "Streams".to_owned(),
             members: vec![0],
-            rate: None,
             traced,
-            round: None,
+            ..PhaseSpec::default()
         };
         traced.spec(&spec(1, false));
         traced.spec(&spec(2, true));

@@ -36,7 +36,7 @@ fn tensor(name: &str, dims: &[usize], values: &[f32]) -> HostTensor {
 fn head(text: &str) -> Head {
     let node = parse(text);
     let mut reader = Reader::default();
-    let head = Head::read(&mut reader, &node, "head");
+    let head = reader.value::<Head>(&node, "head", "");
     assert_eq!(reader.problems, []);
     let head = head.unwrap();
     let mut rules = Rules::new(&node);
@@ -276,7 +276,7 @@ fn a_spec_that_contradicts_itself_is_refused() {
     ] {
         let node = parse(text);
         let mut reader = Reader::default();
-        let head = Head::read(&mut reader, &node, "head").unwrap();
+        let head = reader.value::<Head>(&node, "head", "").unwrap();
         let mut rules = Rules::new(&node);
         head.check(&GEOMETRY, &mut rules);
         let said = rules.finish("spec.ron").unwrap_err().to_string();
@@ -350,7 +350,7 @@ fn a_power_of_nothing_is_refused() {
             score: Powers(objectness: 0.0, class: 0.4))"#,
     );
     let mut reader = Reader::default();
-    let head = Head::read(&mut reader, &node, "head").unwrap();
+    let head = reader.value::<Head>(&node, "head", "").unwrap();
     let mut rules = Rules::new(&node);
     head.check(&GEOMETRY, &mut rules);
     let problem = rules.finish("spec.ron").unwrap_err().to_string();

@@ -1,13 +1,13 @@
 //! Traced phases that never happened: a few calls for a run of which every figure is known. Times are in microseconds.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use crate::analysis::Summarizer;
 use crate::analysis::Summary;
 use crate::record::activity::{Direction, Interface, MemoryKind, OnStream, Owner, WaitKind, Work};
 use crate::record::{
-    Activity, ActivityBatch, Definition, EndReason, Event, FrameRecord, Launch, Manifest, Phase, PhaseRecord,
-    PhaseSpec, Submission, TenantManifest, TraceRecord,
+    Activity, ActivityBatch, Definition, Event, FrameRecord, Launch, Manifest, Phase, PhaseRecord, PhaseSpec,
+    Submission, TenantManifest, TraceRecord,
 };
 use crate::scenario::{BackendChoice, Scenario, Tenant};
 use crate::units::{Nanos, Stamp};
@@ -49,14 +49,10 @@ impl Made {
         let manifest = Manifest {
             schema_major: 1,
             schema_minor: 8,
-            jetlag_version: String::new(),
-            command_line: Vec::new(),
             tenants: tenants.iter().map(|name| tenant(name)).collect(),
             subject: scenario.into(),
-            machine: BTreeMap::new(),
             anchor: Stamp(0),
-            anchor_unix_ns: 0,
-            unknown: Vec::new(),
+            ..Manifest::default()
         };
         Made {
             manifest,
@@ -218,12 +214,10 @@ impl Made {
             Event::PhaseSpec(PhaseSpec {
                 at,
                 phase,
-                label: String::new(),
                 sharing: "Streams".to_owned(),
                 members: (0..self.tenants).collect(),
-                rate: None,
                 traced,
-                round: None,
+                ..PhaseSpec::default()
             })
         };
         let end = |phase, tenant, (from, to): (i64, i64)| {
@@ -233,10 +227,7 @@ impl Made {
                 epoch: us(from),
                 measured_from: us(from),
                 measured_to: us(to),
-                reason: EndReason::Duration,
-                lost_records: 0,
-                sampled: None,
-                process_peak: None,
+                ..PhaseRecord::default()
             })
         };
         let mut events = vec![spec(Phase::Together, false, us(0))];
@@ -271,18 +262,7 @@ fn tenant(name: &str) -> TenantManifest {
     TenantManifest {
         name: name.to_owned(),
         backend: "tensorrt".to_owned(),
-        device: None,
-        detector: None,
-        classes: Vec::new(),
-        networks: Vec::new(),
-        source: String::new(),
-        submission_may_wait: None,
-        application: None,
-        start_up: None,
-        batch: None,
-        memory: None,
-        selection: None,
-        record_outputs: None,
+        ..TenantManifest::default()
     }
 }
 
