@@ -384,9 +384,13 @@ fn every_metric_of_expectations_is_documented_where_scenarios_are_described() {
 
 #[test]
 fn what_is_declared_of_a_field_is_what_the_documentation_says_of_it() {
-    use jetlag::scenario::{Arrival, GpuUse, Overload, Scenario, Tenant};
-    let fields = [Scenario::documented(), Tenant::documented(), GpuUse::documented()];
-    let choices = [Arrival::documented(), Overload::documented()];
+    use jetlag::scenario::{Arrival, GpuUse, LatencyModel, Overload, Scenario, Tenant};
+    let fields = [Scenario::doc_rows(), Tenant::doc_rows(), GpuUse::doc_rows()];
+    let choices = [
+        Arrival::doc_rows(),
+        Overload::doc_rows(),
+        LatencyModel::doc_rows(),
+    ];
     let fields = fields.iter().flatten().map(ToString::to_string);
     let rows: Vec<String> = fields
         .chain(choices.iter().flatten().map(ToString::to_string))

@@ -1,4 +1,4 @@
-//! Copies of a tenant, each a process of its own: `processes: 2` and `gpus: [0, 1]`.
+//! Copies of a tenant, each a process of its own (`processes: 2` and `gpus: [0, 1]`), and what those of one device share.
 //!
 //! A copy is a tenant like any other from here on, named after the first: `camera`, `camera-2`, `camera-3`. Only under
 //! `Processes` are there copies; that rule and those of the two fields are here.
@@ -118,5 +118,25 @@ fn copy_name(name: &str, typed: &[String], place: &Place, r: &mut Reader) {
             advice: "rename one of the two tenants".into(),
         };
         r.report(place, kind);
+    }
+}
+
+/// Shares of one device add up to at most 1.
+pub(super) fn shares<'a>(tenants: impl Iterator<Item = &'a TenantFile<'a>>, r: &mut Reader) {
+    let mut sum = 0.0;
+    for tenant in tenants {
+        let (Some(share), Some(place)) = (tenant.plain.gpu.share, tenant.place_of("share")) else {
+            continue;
+        };
+        sum += share;
+        if sum > 1.0 + 1e-9 && share <= 1.0 {
+            let kind = ProblemKind::OutOfRange {
+                what: "the sum of all `share`s".to_owned(),
+                found: format!("{sum:.2} with this one"),
+                wanted: "at most 1".to_owned(),
+            };
+            r.report(place, kind);
+            return;
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The scenario as typed: every field with its place, nothing filled in.
 //!
-//! Plain fields are declared with the record ([`declared!`](crate::record::declared)); here are those whose meaning is not what is typed. The words
+//! Plain fields are declared with the record ([`fields!`](crate::record::fields)); here are those whose meaning is not what is typed. The words
 //! that may stand in one are in `choices.rs`. Whether values make sense together is the affair of `resolve.rs`.
 
 use crate::units::Nanos;
@@ -68,11 +68,11 @@ impl<'n> ScenarioFile<'n> {
 impl<'n> TenantFile<'n> {
     /// Where a field is written, if it is.
     pub(super) fn place_of(&self, field: &str) -> Option<&'n Place> {
-        self.written(field).map(|node| &node.place)
+        self.node(field).map(|node| &node.place)
     }
 
     /// What is written for a field.
-    pub(super) fn written(&self, field: &str) -> Option<&'n Node> {
+    pub(super) fn node(&self, field: &str) -> Option<&'n Node> {
         self.fields.get(field)
     }
 }
@@ -154,9 +154,10 @@ const TENANT_FIELDS: &[&str] = &[
     "batch",
     "batch_wait",
     "cpus",
-    "processes",
-    "gpus",
 ];
+
+/// Those of its copies; after the others, so that `gpux` is nearest to `gpu`.
+const COPY_FIELDS: &[&str] = &["processes", "gpus"];
 
 /// Reads the tree; what is wrong with it is in the reader afterwards.
 pub(super) fn read<'n>(reader: &mut Reader, root: &'n Node) -> Option<ScenarioFile<'n>> {
@@ -170,7 +171,7 @@ pub(super) fn read<'n>(reader: &mut Reader, root: &'n Node) -> Option<ScenarioFi
         &[("sweep", "duty_cycle")],
     )?;
     let mut plain = Scenario::default();
-    plain.fill(&mut r.declared(&fields, ""));
+    plain.fill(&mut r.entries(&fields, ""));
     let sources = shared::read(r, &fields);
     Some(ScenarioFile {
         plain,
@@ -222,7 +223,7 @@ fn tenant<'n>(
         "a tenant",
         "Tenant",
         "Tenant(name: \"…\", …)",
-        &[TENANT_FIELDS, Tenant::FIELDS, GpuUse::FIELDS].concat(),
+        &[TENANT_FIELDS, Tenant::FIELDS, GpuUse::FIELDS, COPY_FIELDS].concat(),
     )?;
     let name = r.required(&fields, "name", "name: \"camera\"", Reader::text);
     let label = match &name {
@@ -230,8 +231,8 @@ fn tenant<'n>(
         None => format!("tenant {index}"),
     };
     let mut plain = Tenant::default();
-    plain.fill(&mut r.declared(&fields, &label));
-    plain.gpu.fill(&mut r.declared(&fields, &label));
+    plain.fill(&mut r.entries(&fields, &label));
+    plain.gpu.fill(&mut r.entries(&fields, &label));
     let mut shared = None;
     Some(TenantFile {
         place: node.place.clone(),
@@ -338,7 +339,7 @@ fn backend(r: &mut Reader, node: &Node, owner: &str) -> Option<BackendFile> {
             threads: r.optional(&fields, "threads", Reader::whole),
             profile: r.optional(&fields, "profile", Reader::flag),
         },
-        "Stress" => BackendFile::Stress(Stress::read_fields(&mut r.declared(&fields, owner))?),
+        "Stress" => BackendFile::Stress(Stress::read_fields(&mut r.entries(&fields, owner))?),
         _ => BackendFile::Auto,
     })
 }

@@ -10,7 +10,6 @@ mod copies;
 mod environment;
 mod file;
 mod fusion;
-mod gpu;
 pub(crate) mod made;
 mod recorded;
 mod resolve;
@@ -20,7 +19,6 @@ mod set;
 mod shared;
 mod steps;
 mod stored;
-mod stress;
 mod tenant;
 mod video;
 

@@ -13,7 +13,6 @@ use crate::written::{Place, ProblemKind, Problems, Reader, Spot, parse, shown};
 use super::ResolveEnv;
 use super::copies;
 use super::file::{self, ScenarioFile};
-use super::gpu;
 use super::rules::{self, Context, Whole, require};
 use super::shared;
 use super::steps;
@@ -105,7 +104,7 @@ fn resolve(typed: &ScenarioFile<'_>, shown_name: &str, context: &Context<'_>, r:
     }
     processes(typed, r);
     if let Some(typed) = &typed.tenants {
-        gpu::shares(typed.value.iter(), r);
+        copies::shares(typed.value.iter(), r);
     }
     for (field, why) in [
         ("trace", "under the virtual clock no GPU runs"),
@@ -166,12 +165,8 @@ fn warmup(typed: &ScenarioFile<'_>, r: &mut Reader) -> Nanos {
     };
     // Of a duration that is itself wrong, nothing follows for the warm-up.
     if warmup > duration && !is_wrong(typed, "duration", r) {
-        let kind = ProblemKind::OutOfRange {
-            what: "`warmup`".into(),
-            found: warmup.to_string(),
-            wanted: format!("at most the duration, {duration}; shorten it or lengthen the duration"),
-        };
-        r.report(place, kind);
+        let wanted = format!("at most the duration, {duration}; shorten it or lengthen the duration");
+        rules::out_of_range(r, place, "warmup", warmup.to_string(), &wanted);
     }
     warmup
 }
@@ -183,16 +178,12 @@ fn turn(typed: &ScenarioFile<'_>, r: &mut Reader) {
     };
     let longest = typed.plain.duration.max(SHORTEST_TURN);
     if !(SHORTEST_TURN..=longest).contains(&turn) && !is_wrong(typed, "duration", r) {
-        let kind = ProblemKind::OutOfRange {
-            what: "`turn`".into(),
-            found: turn.to_string(),
-            wanted: "from 100ms to the duration, such as \"2s\"".into(),
-        };
-        r.report(place, kind);
+        let wanted = "from 100ms to the duration, such as \"2s\"";
+        rules::out_of_range(r, place, "turn", turn.to_string(), wanted);
     }
 }
 
-/// Whether what is written for a field has been reported as wrong.
+/// Whether what is written for a field has been reported as wrong: all fields are read before a rule is asked.
 fn is_wrong(typed: &ScenarioFile<'_>, field: &str, r: &Reader) -> bool {
     let place = typed.place_of(field);
     r.problems.iter().any(|problem| Some(&problem.place) == place)

@@ -18,7 +18,7 @@ pub fn ron(scenario: &Scenario, heading: &str) -> String {
         let _ = writeln!(out, "    {name}: {value},");
     };
     field("name", text(&scenario.name));
-    for (name, value) in scenario.written_fields() {
+    for (name, value) in scenario.texts() {
         field(name, value);
     }
     if let Some(matrix) = &scenario.matrix {
@@ -89,16 +89,16 @@ fn tenant(tenant: &Tenant) -> String {
                 },
             );
         }
-        field("arrival", tenant.arrival.written());
+        field("arrival", tenant.arrival.text());
     }
-    field("overload", tenant.overload.written());
+    field("overload", tenant.overload.text());
     if !tenant.batch.is_single() {
         field("batch", tenant.batch.size.to_string());
-        field("batch_wait", tenant.batch.wait.written());
+        field("batch_wait", tenant.batch.wait.text());
     }
-    field("cpus", tenant.cpus.written());
-    let declared = tenant.written_fields().into_iter();
-    for (name, value) in declared.chain(tenant.gpu.written_fields()) {
+    field("cpus", tenant.cpus.text());
+    let declared = tenant.texts().into_iter();
+    for (name, value) in declared.chain(tenant.gpu.texts()) {
         field(name, value);
     }
     if let Some(reason) = &tenant.backend_reason {
@@ -138,7 +138,7 @@ fn fusion(of: &FusionSpec, tenant: &Tenant) -> String {
 fn rules(tenant: &Tenant) -> String {
     match &tenant.source {
         SourceSpec::Synchronised(set) => {
-            let (tolerance, queue, rule) = (set.tolerance.written(), set.queue, set.rule);
+            let (tolerance, queue, rule) = (set.tolerance.text(), set.queue, set.rule);
             format!("tolerance: {tolerance}, queue: {queue}, rule: {rule:?}, ")
         }
         _ => String::new(),
@@ -193,8 +193,8 @@ fn backend(backend: &BackendChoice) -> String {
             threads,
             profile,
         } => format!("OnnxRuntime(provider: {provider:?}, threads: {threads}, profile: {profile})"),
-        BackendChoice::Stress(stress) => call("Stress", &stress.written_fields()),
-        BackendChoice::Sim(model) => format!("Sim({})", model.written()),
+        BackendChoice::Stress(stress) => call("Stress", &stress.texts()),
+        BackendChoice::Sim(model) => format!("Sim({})", model.text()),
         BackendChoice::Null => "Null".to_owned(),
     }
 }
@@ -248,9 +248,9 @@ fn source(source: &SourceSpec) -> String {
             "Bag(path: {}, topic: {:?}, from: {}{}, by: {:?}, {})",
             path(&of.path),
             of.topic,
-            of.from.written(),
+            of.from.text(),
             of.to
-                .map_or_else(String::new, |to| format!(", to: {}", to.written())),
+                .map_or_else(String::new, |to| format!(", to: {}", to.text())),
             of.by,
             recording(&of.common)
         ),

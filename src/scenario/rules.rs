@@ -65,18 +65,28 @@ pub(super) fn require<T: Shown>(
     wanted: &str,
 ) {
     if !ok {
-        let what: String = what.into();
-        let kind = ProblemKind::OutOfRange {
-            what: if what.contains('`') {
-                what
-            } else {
-                format!("`{what}`")
-            },
-            found: spot.value.shown(),
-            wanted: wanted.to_owned(),
-        };
-        r.report(&spot.place, kind);
+        out_of_range(r, &spot.place, what, spot.value.shown(), wanted);
     }
+}
+
+/// Notes that what was found is out of range; `what` is a field, or a field of somebody.
+pub(super) fn out_of_range(
+    r: &mut Reader,
+    place: &Place,
+    what: impl Into<String>,
+    found: String,
+    wanted: &str,
+) {
+    let what: String = what.into();
+    let kind = ProblemKind::OutOfRange {
+        what: match what.contains('`') {
+            true => what,
+            false => format!("`{what}`"),
+        },
+        found,
+        wanted: wanted.to_owned(),
+    };
+    r.report(place, kind);
 }
 
 /// How a value reads in a message.

@@ -15,7 +15,7 @@ use crate::units::Nanos;
 use crate::written::{Node, Place, ProblemKind, Read, Reader, Spot};
 
 use super::file::{BackendFile, DetectorFile, SourceFile, TenantFile};
-use super::rules::{Context, Whole, require};
+use super::rules::{self, Context, Whole, require};
 use super::{
     Arrival, BackendChoice, ClockKind, DetectorRef, MAX_MEGAPIXELS, MAX_POINTS, PointFormat, RATES, Reading,
     Sensor, SourceSpec, Tenant,
@@ -324,7 +324,7 @@ impl One<'_> {
     fn arrival(&self, r: &mut Reader) -> Arrival {
         let is_live = self.is_live();
         let (Some(Spot { value, place }), Some(node)) =
-            (self.typed.arrival.given(), self.typed.written("arrival"))
+            (self.typed.arrival.given(), self.typed.node("arrival"))
         else {
             return if is_live { Arrival::Live } else { Arrival::Closed };
         };
@@ -384,19 +384,14 @@ impl One<'_> {
 
     /// The first release's offset.
     fn phase(&self, phase: Nanos, arrival: &Node, r: &mut Reader) {
-        if phase >= self.whole.end {
+        if phase > Nanos::ZERO && phase >= self.whole.end {
             let wanted = format!("before the end of the run, {}", self.whole.end);
             self.out_of_range(r, arrival.place_of("phase"), "phase", phase, &wanted);
         }
     }
 
     fn out_of_range(&self, r: &mut Reader, place: &Place, field: &str, found: Nanos, wanted: &str) {
-        let kind = ProblemKind::OutOfRange {
-            what: self.of(field),
-            found: found.to_string(),
-            wanted: wanted.to_owned(),
-        };
-        r.report(place, kind);
+        rules::out_of_range(r, place, self.of(field), found.to_string(), wanted);
     }
 
     fn cpus(&self, r: &mut Reader) -> Vec<usize> {

@@ -1,6 +1,6 @@
 //! From nodes to values: numbers, durations, structs and choices, each mistake noted and reading going on.
 
-mod declared;
+mod entries;
 mod state;
 mod values;
 
@@ -211,18 +211,24 @@ impl Reader {
 
     /// One of the plain words of an enum, as its declaration has them.
     pub(crate) fn word<T: DeserializeOwned>(&mut self, node: &Node, what: &'static str) -> Option<T> {
-        let words = words::<T>();
+        word(self.one_word(node, what, words::<T>())?)
+    }
+
+    /// One of these words; `what` is the field in words.
+    pub(super) fn one_word(
+        &mut self,
+        node: &Node,
+        what: &'static str,
+        words: &[&'static str],
+    ) -> Option<&'static str> {
         let all: Vec<Choice> = words.iter().map(|word| plain(word)).collect();
         let default = words.first()?;
-        let (name, _) = self.choice(
-            node,
-            &Choices {
-                what,
-                default,
-                all: &all,
-            },
-        )?;
-        word(name)
+        let choices = Choices {
+            what,
+            default,
+            all: &all,
+        };
+        self.choice(node, &choices).map(|(word, _)| word)
     }
 
     fn fields<'n>(

@@ -6,9 +6,9 @@
 use serde::Deserialize;
 
 use super::Fit;
-use crate::record::{declared, words};
+use crate::record::{fields, words};
 
-declared! {
+fields! {
     /// How an image of any size is brought to the size of the network's input.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum FitSpec: "fit", else "Letterbox" {
@@ -25,7 +25,7 @@ impl Default for FitSpec {
     }
 }
 
-declared! {
+fields! {
     /// The terms of a letterbox.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Letterbox {

@@ -8,10 +8,10 @@ use std::cmp::Ordering;
 use serde::Deserialize;
 
 use crate::detector::Box2d;
-use crate::record::{declared, words};
+use crate::record::{fields, words};
 use crate::written::{Node, Reader};
 
-declared! {
+fields! {
     /// How candidates are thinned.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Nms {
@@ -34,7 +34,7 @@ impl Nms {
         let example = "fields in parentheses, such as (iou: 0.45)";
         let fields = r.record(node, field, "Nms", example, Nms::FIELDS)?;
         let mut nms = usual;
-        nms.fill(&mut r.declared(&fields, ""));
+        nms.fill(&mut r.entries(&fields, ""));
         Some(nms)
     }
 }

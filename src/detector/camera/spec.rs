@@ -16,9 +16,9 @@ use super::preprocess::{CameraPreprocess, Colour, Element, InputFormat, Layout, 
 use crate::backend::{DeviceInput, NetworkSource, Program, Step, TensorSpec};
 use crate::detector::Detector;
 use crate::engine::network::Port;
-use crate::record::{declared, words};
+use crate::record::{fields, words};
 use crate::source::ContentKind;
-use crate::written::{Call, Kind, Node, ProblemKind, Reader, Rules, shown};
+use crate::written::{Kind, Node, ProblemKind, Reader, Rules, shown};
 
 /// A camera detector as written.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,16 +67,16 @@ impl Classes {
     }
 }
 
-declared! {
+fields! {
     /// What the network wants of its input, as written.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct InputSpec: needed in "Input", "fields in parentheses, such as (tensor: \"images\", width: 640, height: 640)" {
+    pub struct InputSpec: no default, "Input", "fields in parentheses, such as (tensor: \"images\", width: 640, height: 640)" {
         /// Name of the input.
         pub tensor: String = String::new();
         /// Width of the input in pixels.
-        pub width: usize, needed "width: 640";
+        pub width: usize, required "width: 640";
         /// Height of the input in pixels.
-        pub height: usize, needed "height: 640";
+        pub height: usize, required "height: 640";
         /// Order of the input's dimensions.
         pub layout: Layout = Layout::default();
         /// Order of the input's colour channels.
@@ -131,17 +131,18 @@ impl InputSpec {
         field: &str,
         has_tensor: bool,
     ) -> Option<Self> {
-        let has = |call: &Call| call.fields.iter().any(|field| field.name == "tensor");
-        let lacks_tensor = has_tensor && matches!(&node.kind, Kind::Call(call) if !has(call));
+        let expected = "fields in parentheses, such as (tensor: \"images\", width: 640, height: 640)";
+        let fields = r.record(node, field, "Input", expected, InputSpec::FIELDS)?;
+        let lacks_tensor = has_tensor && fields.get("tensor").is_none();
         if lacks_tensor {
             let kind = ProblemKind::Missing {
                 field: "tensor",
-                owner: field.to_owned(),
+                owner: fields.owner.clone(),
                 example: "tensor: \"images\"".to_owned(),
             };
-            r.report(&node.place, kind);
+            r.report(&fields.place, kind);
         }
-        r.value(node, field, "").filter(|_| !lacks_tensor)
+        InputSpec::read_fields(&mut r.entries(&fields, "")).filter(|_| !lacks_tensor)
     }
 }
 

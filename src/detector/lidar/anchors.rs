@@ -9,7 +9,7 @@ use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
 use serde::Deserialize;
 
-use crate::record::declared;
+use crate::record::fields;
 
 use super::angle::normalised_angle;
 use super::encode::CELLS;
@@ -31,7 +31,7 @@ pub enum Convention {
     Heading,
 }
 
-declared! {
+fields! {
     /// How the direction classes, two per anchor, settle which end of a box is its front.
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
     pub enum DirectionRule: "direction rule", else "Sign" {
@@ -42,9 +42,9 @@ declared! {
         /// and π if the second class is the larger (OpenPCDet).
         Bins(0, "Bins(offset: 0.78539, limit_offset: 0.0)") {
             /// Angle that is subtracted before and added afterwards, in radians.
-            offset: f64, needed "offset: 0.78539";
+            offset: f64, required "offset: 0.78539";
             /// Share of π by which the range starts below 0.
-            limit_offset: f64, needed "limit_offset: 0.0";
+            limit_offset: f64, required "limit_offset: 0.0";
         },
     }
 }

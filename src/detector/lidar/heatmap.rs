@@ -12,16 +12,16 @@ use super::angle::normalised_angle;
 use super::grid::Grid;
 use super::nms::{Candidate, Suppress};
 use crate::detector::{Box3d, Carry, Detection, DetectorError, Place, Postprocess};
-use crate::record::declared;
+use crate::record::fields;
 use crate::tensor::{HostTensor, TensorError, TensorSet};
 
-declared! {
+fields! {
     /// The outputs of one task, and the classes that it finds.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct Task: needed in "Task", "(classes: [0, 1, 2], heatmap: \"heatmap\")",
-        list "a list of tasks, such as [(classes: [0, 1, 2])]" {
+    pub struct Task: no default, "Task", "(classes: [0, 1, 2], heatmap: \"heatmap\")",
+        list "a task", "a list of tasks, such as [(classes: [0, 1, 2])]" {
         /// Indices into the detector's classes, in the order of the map's channels.
-        pub classes: Vec<u16>, needed "classes: [0, 1, 2]";
+        pub classes: Vec<u16>, required "classes: [0, 1, 2]";
         /// `[1, classes, h, w]`: scores.
         pub heatmap: String = "heatmap".to_owned();
         /// `[1, 2, h, w]`: offset of the centre from the cell's corner along x and y, in cells.
@@ -59,12 +59,12 @@ pub enum RotationOrder {
     CosSin,
 }
 
-declared! {
+fields! {
     /// How a network's heat maps are read, as a spec says it.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct HeatmapSpec: needed in "Heatmap", "fields of a head of heat maps" {
+    pub struct HeatmapSpec: no default, "Heatmap", "fields of a head of heat maps" {
         /// The tasks, in the network's order.
-        pub tasks: Vec<Task>, needed "tasks: [(classes: [0, 1, 2])]";
+        pub tasks: Vec<Task>, required "tasks: [(classes: [0, 1, 2])]";
         /// Pillars per cell along x and along y.
         pub stride: u32 = 1;
         /// Of the heat map.

@@ -38,7 +38,7 @@ use super::encode::Feature;
 use super::heatmap::{HeatmapSpec, RotationOrder, Sides};
 use super::scatter::FeatureLayout;
 use super::voxelise::WhenFull;
-use crate::record::{declared, words};
+use crate::record::{fields, words};
 
 words! {
     WhenFull: "when_full";
@@ -90,37 +90,37 @@ pub struct LidarSpec {
     pub nms: NmsSpec,
 }
 
-declared! {
+fields! {
     /// Bounds in metres, each from and to.
     #[derive(Clone, Copy, Debug, PartialEq)]
     #[allow(missing_docs, reason = "forward, left, up")]
-    pub struct RangeSpec: needed in "Range", "fields, such as (x: (0.0, 70.4), y: (-40.0, 40.0), z: (-3.0, 1.0))" {
-        pub x: (f64, f64), needed "x: (0.0, 70.4)";
-        pub y: (f64, f64), needed "y: (-40.0, 40.0)";
-        pub z: (f64, f64), needed "z: (-3.0, 1.0)";
+    pub struct RangeSpec: no default, "Range", "fields, such as (x: (0.0, 70.4), y: (-40.0, 40.0), z: (-3.0, 1.0))" {
+        pub x: (f64, f64), required "x: (0.0, 70.4)";
+        pub y: (f64, f64), required "y: (-40.0, 40.0)";
+        pub z: (f64, f64), required "z: (-3.0, 1.0)";
     }
 }
 
-declared! {
+fields! {
     /// The network from pillars to features.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct EncoderSpec: needed in "Encoder", "fields, such as (network: \"encoder.onnx\", layout: …, output: \"features\", channels: 64)" {
+    pub struct EncoderSpec: no default, "Encoder", "fields, such as (network: \"encoder.onnx\", layout: …, output: \"features\", channels: 64)" {
         /// ONNX file, relative to the spec.
-        pub network: String, needed "network: \"encoder.onnx\"";
+        pub network: String, required "network: \"encoder.onnx\"";
         /// Names and order of its input tensors.
-        pub layout: LayoutSpec, needed "layout: PillarsPointsFeatures(tensor: \"points\", features: [X, Y, Z])";
+        pub layout: LayoutSpec, required "layout: PillarsPointsFeatures(tensor: \"points\", features: [X, Y, Z])";
         /// Name of its output tensor.
-        pub output: String, needed "output: \"features\"";
+        pub output: String, required "output: \"features\"";
         /// How that is laid out.
         pub output_layout: FeatureLayout = FeatureLayout::default();
         /// Features of a pillar.
-        pub channels: usize, needed "channels: 64";
+        pub channels: usize, required "channels: 64";
         /// Whether the inputs always have `max_pillars` rows.
         pub fixed_pillars: bool = false;
     }
 }
 
-declared! {
+fields! {
     /// How a network takes pillars. `P` is the number of pillars, `N` is `max_points`.
     #[derive(Clone, Debug, PartialEq)]
     pub enum LayoutSpec: "layout", else "PillarsPointsFeatures" {
@@ -148,9 +148,9 @@ declared! {
         /// One tensor `[1, P, N, F]`.
         PillarsPointsFeatures(0, "PillarsPointsFeatures(tensor: \"points\", features: [X, Y, Z])") {
             /// Name of the tensor.
-            tensor: String, needed "tensor: \"points\"";
+            tensor: String, required "tensor: \"points\"";
             /// Features of a point, in the order of dimension F.
-            features: Vec<Feature>, needed "features: [X, Y, Z, Intensity]";
+            features: Vec<Feature>, required "features: [X, Y, Z, Intensity]";
             /// A tensor `[1, P, N, 1]` of 1 for a point and 0 for padding.
             mask: Option<String> = None;
             /// Whether shapes begin with 1; otherwise `[P, N, F]`.
@@ -159,43 +159,43 @@ declared! {
         /// One tensor `[1, F, P, N]`.
         FeaturesPillarsPoints(0, "FeaturesPillarsPoints(tensor: \"points\", features: [X, Y, Z])") {
             /// Name of the tensor.
-            tensor: String, needed "tensor: \"points\"";
+            tensor: String, required "tensor: \"points\"";
             /// Features of a point, in the order of dimension F.
-            features: Vec<Feature>, needed "features: [X, Y, Z, Intensity]";
+            features: Vec<Feature>, required "features: [X, Y, Z, Intensity]";
         },
     }
 }
 
-declared! {
+fields! {
     /// Where an encoder's features go.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct ScatterSpec: needed in "Scatter", "fields, such as (tensor: \"canvas\")" {
+    pub struct ScatterSpec: no default, "Scatter", "fields, such as (tensor: \"canvas\")" {
         /// The backbone's input, `[1, channels, ny, nx]`.
-        pub tensor: String, needed "tensor: \"canvas\"";
+        pub tensor: String, required "tensor: \"canvas\"";
     }
 }
 
-declared! {
+fields! {
     /// The network from the canvas on.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct BackboneSpec: needed in "Backbone", "fields, such as (network: \"backbone.onnx\")" {
+    pub struct BackboneSpec: no default, "Backbone", "fields, such as (network: \"backbone.onnx\")" {
         /// ONNX file, relative to the spec.
-        pub network: String, needed "network: \"backbone.onnx\"";
+        pub network: String, required "network: \"backbone.onnx\"";
     }
 }
 
-declared! {
+fields! {
     /// One network that does it all.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct WholeSpec: needed in "Whole", "fields, such as (network: \"detector.onnx\", input: …)" {
+    pub struct WholeSpec: no default, "Whole", "fields, such as (network: \"detector.onnx\", input: …)" {
         /// ONNX file, relative to the spec.
-        pub network: String, needed "network: \"detector.onnx\"";
+        pub network: String, required "network: \"detector.onnx\"";
         /// The input that it takes: pillars or points.
-        pub input: WholeInput, needed "input: Points(tensor: \"points\", max: 100000)";
+        pub input: WholeInput, required "input: Points(tensor: \"points\", max: 100000)";
     }
 }
 
-declared! {
+fields! {
     /// What a whole network takes.
     #[derive(Clone, Debug, PartialEq)]
     #[allow(
@@ -206,9 +206,9 @@ declared! {
         /// Pillars, and the cells that they belong to.
         Pillars(0, "Pillars(layout: …, cells: \"cells\")") {
             /// Tensors of the points within the pillars.
-            layout: LayoutSpec, needed "layout: PillarsPointsFeatures(tensor: \"points\", features: [X, Y, Z])";
+            layout: LayoutSpec, required "layout: PillarsPointsFeatures(tensor: \"points\", features: [X, Y, Z])";
             /// Tensor `i32 [P, columns]` of cells.
-            cells: String, needed "cells: \"cells\"";
+            cells: String, required "cells: \"cells\"";
             /// The columns of `cells`, in order.
             cell_columns: Vec<CellColumn> = vec![CellColumn::Zero, CellColumn::Zero, CellColumn::Y, CellColumn::X];
             /// Tensor `i32 [1]` of the number of pillars.
@@ -219,18 +219,18 @@ declared! {
         /// Points, `[1, N, columns]`.
         Points(0, "Points(tensor: \"points\", max: 100000)") {
             /// Name of the input tensor.
-            tensor: String, needed "tensor: \"points\"";
+            tensor: String, required "tensor: \"points\"";
             /// The columns of the tensor, in order.
             columns: Vec<PointColumn> = vec![PointColumn::X, PointColumn::Y, PointColumn::Z, PointColumn::Intensity];
             /// Most points of a sweep.
-            max: usize, needed "max: 100000";
+            max: usize, required "max: 100000";
             /// Whether there are always that many rows.
             fixed: bool = false;
         },
     }
 }
 
-declared! {
+fields! {
     /// How a network's outputs are read.
     #[derive(Clone, Debug, PartialEq)]
     pub enum HeadSpec: "head", else "Anchors" {
@@ -241,14 +241,14 @@ declared! {
     }
 }
 
-declared! {
+fields! {
     /// How corrections of anchors are read.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct AnchorHeadSpec: needed in "Anchors", "fields of an anchor head" {
+    pub struct AnchorHeadSpec: no default, "Anchors", "fields of an anchor head" {
         /// Tensor of seven corrections an anchor: x, y, z, three sides, rotation.
-        pub boxes: String, needed "boxes: \"boxes\"";
+        pub boxes: String, required "boxes: \"boxes\"";
         /// Name of the tensor with a score for each anchor and class.
-        pub classes: String, needed "classes: \"scores\"";
+        pub classes: String, required "classes: \"scores\"";
         /// Tensor of two direction classes an anchor.
         pub directions: Option<String> = None;
         /// How they are used.
@@ -264,31 +264,31 @@ declared! {
         /// Where the anchors lie.
         pub placement: Placement = Placement::default();
         /// Pillars per cell of the head, along x and along y.
-        pub stride: u32, needed "stride: 2";
+        pub stride: u32, required "stride: 2";
         /// The anchors of each cell, in the network's order: entry by entry, rotation by rotation.
-        pub anchors: Vec<AnchorSpec>, needed "anchors: [(class: 0, …)]";
+        pub anchors: Vec<AnchorSpec>, required "anchors: [(class: 0, …)]";
         /// Whether anchors over fewer than two occupied pillars are left out.
         pub drop_empty: bool = false;
     }
 }
 
-declared! {
+fields! {
     /// Anchors of one size.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct AnchorSpec: needed in "Anchor", "(class: 0, size: (1.6, 3.9, 1.56), z: -1.0, rotations: [0.0, 1.57])",
-        list "a list of anchors, such as [(class: 0, …)]" {
+    pub struct AnchorSpec: no default, "Anchor", "(class: 0, size: (1.6, 3.9, 1.56), z: -1.0, rotations: [0.0, 1.57])",
+        list "an anchor", "a list of anchors, such as [(class: 0, …)]" {
         /// Index into the classes.
-        pub class: u16, needed "class: 0";
+        pub class: u16, required "class: 0";
         /// Sides in metres: along x, along y (both at rotation 0) and along z.
-        pub size: (f64, f64, f64), needed "size: (1.6, 3.9, 1.56)";
+        pub size: (f64, f64, f64), required "size: (1.6, 3.9, 1.56)";
         /// Height of the middle in metres.
-        pub z: f64, needed "z: -1.0";
+        pub z: f64, required "z: -1.0";
         /// In radians; one anchor each.
-        pub rotations: Vec<f64>, needed "rotations: [0.0, 1.57]";
+        pub rotations: Vec<f64>, required "rotations: [0.0, 1.57]";
     }
 }
 
-declared! {
+fields! {
     /// Suppression of overlapping boxes.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct NmsSpec: "Nms", "fields, such as (iou: 0.1)" {

@@ -1,10 +1,10 @@
 //! The backend of a tenant as meant: what `Auto` comes to, and the fields that only one backend has.
 
+use super::super::BackendChoice;
 use super::super::file::BackendFile;
 use super::super::rules::require;
-use super::super::{BackendChoice, stress};
 use super::One;
-use crate::written::{Read, Reader, Spot};
+use crate::written::{Place, ProblemKind, Read, Reader, Spot};
 
 impl One<'_> {
     pub(super) fn backend(&self, r: &mut Reader) -> (BackendChoice, Option<String>) {
@@ -57,7 +57,7 @@ impl One<'_> {
         let given = given
             .into_iter()
             .filter_map(|(field, place)| Some((field, place?)));
-        stress::contradictions(given, self.label, r);
+        contradictions(given, self.label, r);
     }
 
     fn threads(&self, threads: &Read<usize>, r: &mut Reader) {
@@ -125,5 +125,27 @@ impl One<'_> {
             ),
         };
         (backend, Some(why))
+    }
+}
+
+/// Fields of a tenant that a stressor has no use for, or whose value follows from its level.
+fn contradictions<'a>(given: impl Iterator<Item = (&'static str, &'a Place)>, label: &str, r: &mut Reader) {
+    for (field, place) in given {
+        let (why, advice) = match field {
+            "arrival" => (
+                "a stressor's `level` and `burst` define when its bursts are due",
+                "leave `arrival` out, or change `level` or `burst`",
+            ),
+            _ => (
+                "a stressor generates its own load and processes no frames",
+                "leave it out, or choose a backend that runs detectors",
+            ),
+        };
+        let kind = ProblemKind::Contradiction {
+            what: format!("`{field}` of {label}"),
+            why: why.to_owned(),
+            advice: advice.to_owned(),
+        };
+        r.report(place, kind);
     }
 }

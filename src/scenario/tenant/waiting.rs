@@ -3,7 +3,7 @@
 use super::One;
 use crate::scenario::rules::require;
 use crate::scenario::{Arrival, BackendChoice, Batch, Overload, SourceSpec};
-use crate::written::{Kind, Reader};
+use crate::written::{Field, Kind, Reader};
 
 /// All frames of a batch lie in memory at once.
 const LARGEST_BATCH: usize = 64;
@@ -16,14 +16,14 @@ impl One<'_> {
             _ => 1,
         };
         let usual = Overload::DropOldest { queue: together };
-        let (Some(spot), Some(node)) = (self.typed.overload.given(), self.typed.written("overload")) else {
+        let (Some(spot), Some(node)) = (self.typed.overload.given(), self.typed.node("overload")) else {
             return usual;
         };
-        let is_word =
-            matches!(&node.kind, Kind::Call(call) if call.items.is_empty() && call.fields.is_empty());
+        let is_length = |field: &Field| field.value.kind != Kind::Nothing;
+        let says_length = matches!(&node.kind, Kind::Call(call) if !call.items.is_empty() || call.fields.iter().any(is_length));
         let (field, length) = match spot.value {
-            Overload::DropOldest { .. } if is_word => return usual,
-            Overload::DropNewest { .. } if is_word => return Overload::DropNewest { queue: together },
+            Overload::DropOldest { .. } if !says_length => return usual,
+            Overload::DropNewest { .. } if !says_length => return Overload::DropNewest { queue: together },
             Overload::Queue { capacity } => ("capacity", capacity),
             Overload::DropOldest { queue } | Overload::DropNewest { queue } => ("queue", queue),
         };

@@ -1,6 +1,6 @@
 //! The kinds of values that a field may have.
 
-use super::Source;
+use super::Entry;
 use crate::units::Nanos;
 
 /// A value that a field may have.
@@ -11,12 +11,12 @@ pub trait Value: Sized {
     /// What may be written, in words.
     fn kind() -> String;
     /// Reads it; nothing where it is wrong, which has been reported then.
-    fn read(source: &mut dyn Source) -> Option<Self>;
+    fn read(entry: &mut dyn Entry) -> Option<Self>;
     /// As it is written in a scenario.
-    fn written(&self) -> String;
+    fn text(&self) -> String;
     /// As messages show it.
     fn shown(&self) -> String {
-        self.written()
+        self.text()
     }
 }
 
@@ -24,10 +24,10 @@ impl Value for bool {
     fn kind() -> String {
         "flag".to_owned()
     }
-    fn read(source: &mut dyn Source) -> Option<Self> {
-        source.flag()
+    fn read(entry: &mut dyn Entry) -> Option<Self> {
+        entry.flag()
     }
-    fn written(&self) -> String {
+    fn text(&self) -> String {
         self.to_string()
     }
 }
@@ -38,11 +38,11 @@ impl Value for String {
     fn kind() -> String {
         "text".to_owned()
     }
-    fn read(source: &mut dyn Source) -> Option<Self> {
-        source.text()
+    fn read(entry: &mut dyn Entry) -> Option<Self> {
+        entry.text()
     }
     /// RON's strings are written as Rust's are.
-    fn written(&self) -> String {
+    fn text(&self) -> String {
         format!("{self:?}")
     }
 }
@@ -53,11 +53,11 @@ impl Value for Nanos {
     fn kind() -> String {
         "duration".to_owned()
     }
-    fn read(source: &mut dyn Source) -> Option<Self> {
-        source.duration()
+    fn read(entry: &mut dyn Entry) -> Option<Self> {
+        entry.duration()
     }
     /// In the largest unit that has no fraction.
-    fn written(&self) -> String {
+    fn text(&self) -> String {
         const UNITS: [(i64, &str); 3] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
         match UNITS.iter().find(|(size, _)| self.0 % size == 0) {
             Some((size, unit)) => format!("\"{}{unit}\"", self.0 / size),
@@ -75,11 +75,11 @@ impl Value for f64 {
     fn kind() -> String {
         "number".to_owned()
     }
-    fn read(source: &mut dyn Source) -> Option<Self> {
-        source.number()
+    fn read(entry: &mut dyn Entry) -> Option<Self> {
+        entry.number()
     }
     /// With a point, so that it is read as the number that it is.
-    fn written(&self) -> String {
+    fn text(&self) -> String {
         format!("{self:?}")
     }
     fn shown(&self) -> String {
@@ -91,10 +91,10 @@ impl Value for f32 {
     fn kind() -> String {
         f64::kind()
     }
-    fn read(source: &mut dyn Source) -> Option<Self> {
-        source.single()
+    fn read(entry: &mut dyn Entry) -> Option<Self> {
+        entry.single()
     }
-    fn written(&self) -> String {
+    fn text(&self) -> String {
         format!("{self:?}")
     }
     fn shown(&self) -> String {
@@ -109,13 +109,13 @@ impl<T: Value, const N: usize> Value for [T; N] {
     fn kind() -> String {
         format!("{N} numbers")
     }
-    fn read(source: &mut dyn Source) -> Option<Self> {
+    fn read(entry: &mut dyn Entry) -> Option<Self> {
         let mut values = Vec::new();
-        source.numbers(N, &mut |source| values.extend(T::read(source)))?;
+        entry.numbers(N, &mut |entry| values.extend(T::read(entry)))?;
         values.try_into().ok()
     }
-    fn written(&self) -> String {
-        let values: Vec<String> = self.iter().map(T::written).collect();
+    fn text(&self) -> String {
+        let values: Vec<String> = self.iter().map(T::text).collect();
         format!("({})", values.join(", "))
     }
 }
@@ -125,11 +125,11 @@ macro_rules! tuples {
         fn kind() -> String {
             <$of>::kind()
         }
-        fn read(source: &mut dyn Source) -> Option<Self> {
-            <$of>::read(source).map(Into::into)
+        fn read(entry: &mut dyn Entry) -> Option<Self> {
+            <$of>::read(entry).map(Into::into)
         }
-        fn written(&self) -> String {
-            <$of>::from(*self).written()
+        fn text(&self) -> String {
+            <$of>::from(*self).text()
         }
     })* };
 }
@@ -148,11 +148,11 @@ macro_rules! whole_numbers {
                 false => "whole number".to_owned(),
             }
         }
-        fn read(source: &mut dyn Source) -> Option<Self> {
+        fn read(entry: &mut dyn Entry) -> Option<Self> {
             let held = i128::from(<$type>::MIN)..=i128::from(<$type>::MAX);
-            source.whole(held).and_then(|value| value.try_into().ok())
+            entry.whole(held).and_then(|value| value.try_into().ok())
         }
-        fn written(&self) -> String {
+        fn text(&self) -> String {
             self.to_string()
         }
     })* };
@@ -165,10 +165,10 @@ impl Value for usize {
     fn kind() -> String {
         u64::kind()
     }
-    fn read(source: &mut dyn Source) -> Option<Self> {
-        u64::read(source).and_then(|value| value.try_into().ok())
+    fn read(entry: &mut dyn Entry) -> Option<Self> {
+        u64::read(entry).and_then(|value| value.try_into().ok())
     }
-    fn written(&self) -> String {
+    fn text(&self) -> String {
         self.to_string()
     }
 }
@@ -178,11 +178,11 @@ impl<T: Value> Value for Option<T> {
     fn kind() -> String {
         T::kind()
     }
-    fn read(source: &mut dyn Source) -> Option<Self> {
-        T::read(source).map(Some)
+    fn read(entry: &mut dyn Entry) -> Option<Self> {
+        T::read(entry).map(Some)
     }
-    fn written(&self) -> String {
-        self.as_ref().map_or_else(|| "None".to_owned(), T::written)
+    fn text(&self) -> String {
+        self.as_ref().map_or_else(|| "None".to_owned(), T::text)
     }
     fn shown(&self) -> String {
         self.as_ref().map_or_else(|| "None".to_owned(), T::shown)
@@ -196,23 +196,23 @@ impl<T: Value> Value for Vec<T> {
             kind => format!("[{kind}, …]"),
         }
     }
-    fn read(source: &mut dyn Source) -> Option<Self> {
+    fn read(entry: &mut dyn Entry) -> Option<Self> {
         let mut values = Some(Vec::new());
-        source.list(T::LIST, &mut |source| match (T::read(source), &mut values) {
+        entry.list(T::LIST, &mut |entry| match (T::read(entry), &mut values) {
             (Some(value), Some(values)) => values.push(value),
             // The list as a whole is wrong then, and the rest is still read for its own mistakes.
             _ => values = None,
         })?;
         values
     }
-    fn written(&self) -> String {
-        let values: Vec<String> = self.iter().map(T::written).collect();
+    fn text(&self) -> String {
+        let values: Vec<String> = self.iter().map(T::text).collect();
         format!("[{}]", values.join(", "))
     }
     fn shown(&self) -> String {
         match self.is_empty() {
             true => "an empty list".to_owned(),
-            false => self.written(),
+            false => self.text(),
         }
     }
 }
@@ -231,11 +231,11 @@ macro_rules! words {
                     _ => "choice".to_owned(),
                 }
             }
-            fn read(source: &mut dyn $crate::field::Source) -> Option<Self> {
-                let found = source.word($what, $crate::field::words::<$type>())?;
+            fn read(entry: &mut dyn $crate::field::Entry) -> Option<Self> {
+                let found = entry.word($what, $crate::field::words::<$type>())?;
                 $crate::field::word(found)
             }
-            fn written(&self) -> String {
+            fn text(&self) -> String {
                 format!("{self:?}")
             }
         }
@@ -255,7 +255,7 @@ mod tests {
             (1_001, "\"1001ns\""),
             (25_000, "\"25us\""),
         ] {
-            assert_eq!(Nanos(time).written(), written);
+            assert_eq!(Nanos(time).text(), written);
         }
     }
 }

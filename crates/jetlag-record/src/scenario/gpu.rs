@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{declared, words};
+use crate::{fields, words};
 
-declared! {
+fields! {
     /// How a tenant uses the GPU; ignored on other backends.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(default)]
@@ -29,7 +29,7 @@ declared! {
             if |share| share.is_none_or(|share| share > 0.0 && share <= 1.0)
                 => "above 0 and at most 1: a share of the GPU's multiprocessors";
         /// The device, as the driver numbers them.
-        pub gpu: u16 = 0, if |&gpu| is_device(gpu) => "a device's number, from 0 to 63";
+        pub gpu: u16 = 0, if |&gpu| is_device(gpu) => "from 0 to 63: a device's number";
         /// Where preprocessing and the steps between engines run. `Gpu`: on the device, as far as there are kernels: the resize,
         /// normalising and layout of images, voxelisation, PointPillars' scatter ([detectors.md](detectors.md#on-the-device)), on
         /// `TensorRt` and `OnnxRuntime(provider: Cuda)`. The finding `step-on-host` reports what stays on the host: everything

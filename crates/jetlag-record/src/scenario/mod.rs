@@ -17,9 +17,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::field::{Source, Value};
+use crate::field::{Entry, Value};
 use crate::units::Nanos;
-use crate::{declared, words};
+use crate::{fields, words};
 
 pub use gpu::{ContextMemory, GpuUse, Graph, Preprocess, Provider, Sync, Transfer, is_device};
 pub use made::{Fill, InputFile, MadeInputs, RecordOutputs, Shapes, WrongShapes};
@@ -34,7 +34,7 @@ pub use tenant::{
 };
 pub use video::{CameraFrom, CameraSpec, ImageSize, NoImageSize, VideoDecoder, VideoSpec};
 
-declared! {
+fields! {
     /// A scenario with every default filled in, as it is run and recorded.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Scenario {
@@ -105,17 +105,17 @@ declared! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub power_mode: Option<PowerMode> = None;
         /// How tenants on `Sim` slow each other down: with *k* of them busy, each runs 1 + `sim_contention` × (*k* − 1) times
-        /// slower. 0 is no contention, 100 the most.
+        /// slower. 0 is no contention.
         // Beyond a hundredfold a model says nothing, and far beyond it no frame would end in simulated time.
-        pub sim_contention: f64 = 0.0, if |times| (0.0..=100.0).contains(times) => "from 0 to 100, such as 0.5";
-        /// A device that takes longer than this for a frame (at least 10 ms) hangs: the run ends with exit code 1 and the finding
+        pub sim_contention: f64 = 0.0, if |times| (0.0..=100.0).contains(times) => "from 0 to 100; such as 0.5";
+        /// A device that takes longer than this for a frame hangs: the run ends with exit code 1 and the finding
         /// `device-hangs`, and the data recorded so far is kept. The limit also applies to submissions, except for the first
         /// `depth` of a phase, which may build what later ones use; and to releasing the device after the run, with exit code 1
         /// and a message. Under `Processes`, a process that has not finished its phase this long plus 10 s after its end is
         /// killed, with the finding `process-died`; the other tenants continue.
         #[serde(default = "usual_watchdog")]
         pub watchdog: Nanos = usual_watchdog(),
-            if |time| (Nanos::from_millis(10)..=LONGEST_RUN).contains(time) => "from 10ms, such as \"10s\"";
+            if |time| (Nanos::from_millis(10)..=LONGEST_RUN).contains(time) => "from 10 ms to 366 days; such as \"10s\"";
     }
 }
 
@@ -234,20 +234,20 @@ impl Value for PowerMode {
     fn kind() -> String {
         "text or whole number".to_owned()
     }
-    fn read(source: &mut dyn Source) -> Option<Self> {
-        match source.is_number() {
-            true => u32::read(source).map(PowerMode::Id),
-            false => String::read(source).map(PowerMode::Name),
+    fn read(entry: &mut dyn Entry) -> Option<Self> {
+        match entry.is_number() {
+            true => u32::read(entry).map(PowerMode::Id),
+            false => String::read(entry).map(PowerMode::Name),
         }
     }
-    fn written(&self) -> String {
+    fn text(&self) -> String {
         self.to_string()
     }
 }
 
 words! {
     ClockKind: "clock";
-    Sharing: "sharing", "a list of sharing modes, such as [Streams, Exclusive]";
+    Sharing: "sharing";
     Mps: "way with MPS";
     Release: "release";
     Clocks: "way with clocks";
@@ -255,7 +255,7 @@ words! {
     TracedPhases: "choice of phases";
 }
 
-declared! {
+fields! {
     /// What is measured beside the tenants together.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Baseline: "Baseline", "fields in parentheses, such as (idle: \"3s\", alone: true)" {
@@ -319,7 +319,7 @@ impl Matrix {
     }
 }
 
-declared! {
+fields! {
     /// Phases in which the GPU is traced: the same tenants, rates and seeds as in those before them, which stay untraced.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Trace: "Trace", "fields in parentheses, such as (duration: \"2s\", graphs: Whole), or ()" {

@@ -4,17 +4,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{Arrival, BackendChoice, Tenant};
 use crate::units::Nanos;
-use crate::{declared, words};
+use crate::{fields, words};
 
-declared! {
+fields! {
     /// A load of one resource. Each frame is a burst of work that takes `burst` while nobody else uses the resource; a level
     /// below 1 spaces the bursts out, so that over a few milliseconds the load is steady.
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-    pub struct Stress: needed in "Stress", "fields of a stressor" {
+    pub struct Stress: no default, "Stress", "fields of a stressor" {
         /// The resource that it loads.
-        pub resource: Resource, needed "resource: Dram";
+        pub resource: Resource, required "resource: Dram";
         /// Share of what the resource does alone, above 0 and at most 1.
-        pub level: f64, needed "level: 0.5", if |level| (0.001..=1.0).contains(level) => "from 0.001 to 1: a share of the resource's full load";
+        pub level: f64, required "level: 0.5", if |level| (0.001..=1.0).contains(level) => "from 0.001 to 1: a share of the resource's full load";
         /// How long one burst takes alone.
         pub burst: Nanos = Nanos::from_millis(1),
             if |burst| (Nanos::from_micros(100)..=Nanos::from_millis(100)).contains(burst)

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;
-use crate::{declared, words};
+use crate::{fields, words};
 
-declared! {
+fields! {
     /// Sampling beside the tenants.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Telemetry: "Telemetry", "fields in parentheses, such as (interval: \"100ms\")" {

@@ -11,9 +11,9 @@ use super::sets::Associate;
 use super::source::SourceSpec;
 use super::stress::Stress;
 use crate::units::Nanos;
-use crate::{declared, words};
+use crate::{fields, words};
 
-declared! {
+fields! {
     /// One detector fed by one source under one arrival process.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub struct Tenant {
@@ -55,7 +55,7 @@ declared! {
         /// Frames in flight. 1 is the serial pipeline: one frame from start to end. 2 prepares the next frame while this one
         /// computes, which increases throughput, needs a second core, and with `Closed` makes a frame wait for the previous one.
         // More take memory each; beyond this a ring hides the lateness that it should show.
-        pub depth: usize = 1, if |depth| (1..=64).contains(depth) => "from 1 (the serial pipeline) to 64";
+        pub depth: usize = 1, if |depth| (1..=64).contains(depth) => "from 1 to 64: 1 is the serial pipeline";
         /// Whether detections are written to the run file.
         pub record_detections: bool = true;
         /// What becomes of points without a number that the detector takes (an intensity, the laser of each point). `Refuse`: the
@@ -249,45 +249,44 @@ fn takes_time(time: &Nanos) -> bool {
     *time > Nanos::ZERO
 }
 
-declared! {
+fields! {
     /// How long a simulated inference takes when it is alone.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     pub enum LatencyModel: "latency model", else "Fixed" {
-        /// always this time
+        /// Always this time.
         Fixed(1, "Fixed(\"5ms\")") {
             /// Time of every frame.
-            latency: Nanos, needed "Fixed(\"5ms\")", if takes_time => "above zero; the Null backend takes no time";
+            latency: Nanos, required "Fixed(\"5ms\")", if takes_time => "above zero; the Null backend takes no time";
         },
-        /// a normal variate, cut off at zero
+        /// A normal variate, cut off at zero.
         Normal(0, "Normal(mean: \"8ms\", sd: \"1ms\")") {
             /// Mean of all frames.
-            mean: Nanos, needed "mean: \"8ms\"", if takes_time => "above zero; the Null backend takes no time";
+            mean: Nanos, required "mean: \"8ms\"", if takes_time => "above zero; the Null backend takes no time";
             /// Standard deviation of all frames.
-            sd: Nanos, needed "sd: \"1ms\"";
+            sd: Nanos, required "sd: \"1ms\"";
         },
-        /// a lognormal variate
+        /// A lognormal variate; `sigma` is the standard deviation of its logarithm.
         LogNormal(0, "LogNormal(median: \"8ms\", sigma: 0.3)") {
             /// Median of all frames.
-            median: Nanos, needed "median: \"8ms\"", if takes_time => "above zero; the Null backend takes no time";
+            median: Nanos, required "median: \"8ms\"", if takes_time => "above zero; the Null backend takes no time";
             /// Standard deviation of the natural logarithm.
-            sigma: f64, needed "sigma: 0.3", if |sigma| (0.0..=10.0).contains(sigma) => "from 0 to 10, such as 0.3";
+            sigma: f64, required "sigma: 0.3", if |sigma| (0.0..=10.0).contains(sigma) => "from 0 to 10; such as 0.3";
         },
-        /// `slow` for that share of frames, else `fast`
+        /// `slow` for that share of frames, else `fast`.
         Bimodal(0, "Bimodal(fast: \"5ms\", slow: \"20ms\", slow_share: 0.05)") {
             /// Time of most frames.
-            fast: Nanos, needed "fast: \"5ms\"", if takes_time => "above zero; the Null backend takes no time";
+            fast: Nanos, required "fast: \"5ms\"", if takes_time => "above zero; the Null backend takes no time";
             /// Time of the slow frames.
-            slow: Nanos, needed "slow: \"20ms\"", if takes_time => "above zero; the Null backend takes no time";
+            slow: Nanos, required "slow: \"20ms\"", if takes_time => "above zero; the Null backend takes no time";
             /// Share of slow frames, from 0 to 1.
-            slow_share: f64, needed "slow_share: 0.05",
-                if |share| (0.0..=1.0).contains(share) => "from 0 to 1, such as 0.05";
+            slow_share: f64, required "slow_share: 0.05",
+                if |share| (0.0..=1.0).contains(share) => "from 0 to 1; such as 0.05";
         },
-        /// these times in order, repeated from the first
+        /// These times in order, repeated from the first.
         Recorded(1, "Recorded([\"5ms\", \"6ms\"])") {
             /// A list, used in order and again from its start.
-            latencies: Vec<Nanos>, needed "Recorded([\"5ms\", \"6ms\"])",
-                if |times| !times.is_empty() && times.iter().all(takes_time)
-                    => "at least one latency, each above zero, such as Recorded([\"5ms\", \"6ms\"])";
+            latencies: Vec<Nanos> as times, required "Recorded([\"5ms\", \"6ms\"])",
+                if |times| !times.is_empty() => "at least one latency; such as Recorded([\"5ms\", \"6ms\"])";
         },
     }
 }
@@ -295,7 +294,7 @@ declared! {
 /// Rates that frames may have, in hertz: from one in a quarter of an hour to where no timer tells releases apart.
 pub const RATES: RangeInclusive<f64> = 0.001..=100_000.0;
 
-declared! {
+fields! {
     /// When frames are due.
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     pub enum Arrival: "arrival", else "Closed" {
@@ -305,7 +304,7 @@ declared! {
         /// Every 1/`hz`, from `phase` after the common epoch, each moved by a uniform ±`jitter` (less than half of the period).
         Periodic(1, "Periodic(hz: 30)") {
             /// Releases per second.
-            hz: f64 as rate, needed "hz: 30", if |hz| RATES.contains(hz) => "from 0.001 to 100000";
+            hz: f64 as rate, required "hz: 30", if |hz| RATES.contains(hz) => "from 0.001 to 100000";
             /// Offset of the first release from the common epoch.
             phase: Nanos = Nanos::ZERO;
             /// Largest deviation of a release from its period.
@@ -314,7 +313,7 @@ declared! {
         /// With exponential gaps, `hz` on average.
         Poisson(1, "Poisson(hz: 30)") {
             /// Releases a second, on average.
-            hz: f64 as rate, needed "hz: 30", if |hz| RATES.contains(hz) => "from 0.001 to 100000";
+            hz: f64 as rate, required "hz: 30", if |hz| RATES.contains(hz) => "from 0.001 to 100000";
         },
         /// Every 1/`hz`, with the newest frame that has come by then, as a node of ROS does whose timer takes the last message. A
         /// frame that a newer one follows is skipped; where none has come the last is taken again, without *acquire* and
@@ -322,7 +321,7 @@ declared! {
         /// source that has capture times.
         Sampled(1, "Sampled(hz: 10)") {
             /// Releases per second.
-            hz: f64 as rate, needed "hz: 10", if |hz| RATES.contains(hz) => "from 0.001 to 100000";
+            hz: f64 as rate, required "hz: 10", if |hz| RATES.contains(hz) => "from 0.001 to 100000";
             /// Offset of the first release from the common epoch.
             phase: Nanos = Nanos::ZERO;
         },
@@ -336,12 +335,12 @@ declared! {
     }
 }
 
-declared! {
+fields! {
     /// What happens when frames come faster than they are served.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub enum Overload: "overload", else "DropOldest" {
         /// The new one is dropped, and a finding says so, because a queue that long should never fill.
-        Queue(1, "Queue(capacity: 100)") {
+        Queue(1, "Queue(capacity: 1024)") {
             /// Frames that may wait.
             capacity: usize = 1024, if |&length| is_queue(length) => "from 1 to 65536 frames";
         },

@@ -2,8 +2,8 @@
 //!
 //! `length = (function(gain · raw) · scale + shift) ^ power · unit`
 
-use crate::record::field::{self, Choices, Source, Value, choice};
-use crate::record::{declared, words};
+use crate::record::field::{self, Choices, Entry, Value, choice};
+use crate::record::{fields, words};
 use crate::written::Rules;
 
 use super::sigmoid;
@@ -36,7 +36,7 @@ pub enum Unit {
     Input,
 }
 
-declared! {
+fields! {
     /// From a raw value to a length in pixels of the network's input.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct Curve {
@@ -91,22 +91,22 @@ impl Value for Curve {
         "choice".to_owned()
     }
 
-    fn read(source: &mut dyn Source) -> Option<Self> {
+    fn read(entry: &mut dyn Entry) -> Option<Self> {
         let mut curve = Curve::default();
-        source.choice(&FUNCTIONS, &mut |name, written| {
+        entry.choice(&FUNCTIONS, &mut |name, entries| {
             curve.function = match name {
                 "Sigmoid" => Function::Sigmoid,
                 "Exp" => Function::Exp,
                 "Relu" => Function::Relu,
                 _ => Function::Identity,
             };
-            curve.fill(written);
+            curve.fill(entries);
         })?;
         Some(curve)
     }
 
-    fn written(&self) -> String {
-        field::call(&format!("{:?}", self.function), &self.written_fields())
+    fn text(&self) -> String {
+        field::call(&format!("{:?}", self.function), &self.texts())
     }
 }
 

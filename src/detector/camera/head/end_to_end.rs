@@ -8,16 +8,16 @@ use serde::Deserialize;
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, centred};
 use crate::detector::Box2d;
-use crate::record::{declared, words};
+use crate::record::{fields, words};
 use crate::tensor::{HostTensor, Numbers, TensorSet};
 use crate::written::Rules;
 
-declared! {
+fields! {
     /// The head of networks that end in finished boxes.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct EndToEnd: needed in "EndToEnd", "fields of the head" {
+    pub struct EndToEnd: no default, "EndToEnd", "fields of the head" {
         /// Output of shape `[1, N, K]` or `[N, K]`: a row a box.
-        pub boxes: String, needed "boxes: \"output0\"";
+        pub boxes: String, required "boxes: \"output0\"";
         /// What the columns of `boxes` are.
         pub columns: Vec<RowColumn> = vec![X1, Y1, X2, Y2, Score, Class];
         /// Output of `N` scores, where `columns` has none.

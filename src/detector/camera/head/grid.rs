@@ -16,25 +16,25 @@ use super::super::nms::{Candidates, Labels};
 use super::curve::{Curve, Function, Unit, Units};
 use super::{Decode, Geometry, HeadError, centred, logit, sigmoid};
 use crate::detector::Box2d;
-use crate::record::{declared, words};
+use crate::record::{fields, words};
 use crate::tensor::{HostTensor, TensorSet};
 use crate::written::Rules;
 use view::{Extent, View};
 
-declared! {
+fields! {
     /// The general head.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct Grid: needed in "Grid", "fields of the head" {
+    pub struct Grid: no default, "Grid", "fields of the head" {
         /// Outputs that hold all levels, one after another; empty where each level has its own.
         pub tensors: Vec<String> = Vec::new();
         /// What the columns of each output are, in the order of `tensors`.
-        pub columns: Vec<Vec<Column>>, needed "columns: [[X, Y, Width, Height, Classes]]";
+        pub columns: Vec<Vec<Column>>, required "columns: [[X, Y, Width, Height, Classes]]";
         /// Order of the outputs' dimensions.
         pub layout: Layout = Layout::Rows;
         /// Order of boxes in `Rows` and `Columns` where cells have several anchors.
         pub order: Order = Order::AnchorsInCells;
         /// The levels, in the network's order.
-        pub levels: Vec<Level>, needed "levels: [(stride: 8), (stride: 16)]";
+        pub levels: Vec<Level>, required "levels: [(stride: 8), (stride: 16)]";
         /// Where offsets and distances count from.
         pub point: Point = Point::Corner;
         /// From `X`, `Y`, `Left` to `Bottom` and `X1` to `Y2` to pixels.
@@ -54,13 +54,13 @@ declared! {
     }
 }
 
-declared! {
+fields! {
     /// One scale of the network.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct Level: needed in "Level", "(stride: 8, anchors: [[10, 13]])",
-        list "a list of levels, such as [(stride: 8), (stride: 16)]" {
+    pub struct Level: no default, "Level", "(stride: 8, anchors: [[10, 13]])",
+        list "a level", "a list of levels, such as [(stride: 8), (stride: 16)]" {
         /// Pixels of the input a cell.
-        pub stride: u32, needed "stride: 8";
+        pub stride: u32, required "stride: 8";
         /// Cells across and down; none: the input's size divided by the stride.
         pub cells: Option<[usize; 2]> = None;
         /// Width and height of each anchor in pixels of the input.
@@ -149,7 +149,7 @@ pub enum Score {
     Softmax,
 }
 
-declared! {
+fields! {
     /// How objectness and class score make one.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub enum Combine: "score", else "Product" {
@@ -160,9 +160,9 @@ declared! {
         /// The product of their powers.
         Powers(0, "Powers(objectness: 0.6, class: 0.4)") {
             /// Exponent of objectness.
-            objectness: f32, needed "objectness: 0.6";
+            objectness: f32, required "objectness: 0.6";
             /// Exponent of the class score.
-            class: f32, needed "class: 0.4";
+            class: f32, required "class: 0.4";
         },
     }
 }

@@ -29,11 +29,11 @@ pub use yolox::YoloxGrid;
 
 use super::nms::{Candidates, Labels, Nms};
 use crate::detector::DetectorError;
-use crate::record::declared;
+use crate::record::fields;
 use crate::tensor::{Shape, TensorError, TensorSet};
 use crate::written::{ProblemKind, Rules};
 
-declared! {
+fields! {
     /// The decode heads, under the names that the spec uses.
     #[derive(Clone, Debug, PartialEq)]
     #[allow(

@@ -8,16 +8,16 @@ use serde::Deserialize;
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, check_strides, logit, output, sigmoid};
 use crate::detector::Box2d;
-use crate::record::{declared, words};
+use crate::record::{fields, words};
 use crate::tensor::TensorSet;
 use crate::written::Rules;
 
-declared! {
+fields! {
     /// The head of NanoDet: scores, and sides as distributions, one pair of outputs per stride.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct NanoDet: needed in "NanoDet", "fields of the head" {
+    pub struct NanoDet: no default, "NanoDet", "fields of the head" {
         /// One entry a stride.
-        pub levels: Vec<NanoDetLevel>, needed "levels: [(scores: …, boxes: …, stride: 8)]";
+        pub levels: Vec<NanoDetLevel>, required "levels: [(scores: …, boxes: …, stride: 8)]";
         /// Bins of each side's distribution (`reg_max + 1`).
         pub bins: usize = 8;
         /// Where a cell's centre is taken to be.
@@ -27,17 +27,17 @@ declared! {
     }
 }
 
-declared! {
+fields! {
     /// The outputs of one stride.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct NanoDetLevel: needed in "Level", "(scores: \"scores\", boxes: \"boxes\", stride: 8)",
-        list "a list of levels, such as [(scores: …, boxes: …, stride: 8)]" {
+    pub struct NanoDetLevel: no default, "Level", "(scores: \"scores\", boxes: \"boxes\", stride: 8)",
+        list "a level", "a list of levels, such as [(scores: …, boxes: …, stride: 8)]" {
         /// Output of shape `[1, cells, classes]`.
-        pub scores: String, needed "scores: \"scores\"";
+        pub scores: String, required "scores: \"scores\"";
         /// Output of shape `[1, cells, 4 · bins]`: left, top, right, bottom.
-        pub boxes: String, needed "boxes: \"boxes\"";
+        pub boxes: String, required "boxes: \"boxes\"";
         /// Pixels of the input a cell.
-        pub stride: u32, needed "stride: 8";
+        pub stride: u32, required "stride: 8";
     }
 }
 

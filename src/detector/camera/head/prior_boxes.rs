@@ -3,18 +3,18 @@
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, output, rows};
 use crate::detector::Box2d;
-use crate::record::declared;
+use crate::record::fields;
 use crate::tensor::TensorSet;
 use crate::written::Rules;
 
-declared! {
+fields! {
     /// The head of networks that decode their prior boxes.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct PriorBoxes: needed in "PriorBoxes", "fields of the head" {
+    pub struct PriorBoxes: no default, "PriorBoxes", "fields of the head" {
         /// Output of shape `[1, boxes, classes]`, plus one column if there is a background class; probabilities.
-        pub scores: String, needed "scores: \"scores\"";
+        pub scores: String, required "scores: \"scores\"";
         /// Output of shape `[1, boxes, 4]`: left, top, right, bottom as fractions of the input.
-        pub boxes: String, needed "boxes: \"boxes\"";
+        pub boxes: String, required "boxes: \"boxes\"";
         /// Column of the background class, where there is one.
         pub background: Option<usize> = None;
     }

@@ -5,18 +5,18 @@ use serde::Deserialize;
 use super::super::nms::Candidates;
 use super::grid::{Normal, Score};
 use super::{Decode, Geometry, HeadError, centred, logit, output, rows, sigmoid};
-use crate::record::{declared, words};
+use crate::record::{fields, words};
 use crate::tensor::TensorSet;
 use crate::written::Rules;
 
-declared! {
+fields! {
     /// The head of DETR, Deformable DETR, DINO, RT-DETR.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct Queries: needed in "Queries", "fields of the head" {
+    pub struct Queries: no default, "Queries", "fields of the head" {
         /// Output of shape `[1, queries, classes]`, plus one column where there is a class for no object.
-        pub scores: String, needed "scores: \"logits\"";
+        pub scores: String, required "scores: \"logits\"";
         /// Output of shape `[1, queries, 4]`: centre and size as fractions of the input.
-        pub boxes: String, needed "boxes: \"pred_boxes\"";
+        pub boxes: String, required "boxes: \"pred_boxes\"";
         /// From raw scores to 0..=1.
         pub activation: Score = Score::Sigmoid;
         /// Where the column of no object stands.

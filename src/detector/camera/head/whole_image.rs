@@ -4,28 +4,28 @@ use super::super::nms::Candidates;
 use super::grid::{Normal, Score};
 use super::{Decode, Geometry, HeadError, sigmoid};
 use crate::detector::Box2d;
-use crate::record::declared;
+use crate::record::fields;
 use crate::tensor::{HostTensor, Numbers, TensorSet};
 use crate::written::Rules;
 
-declared! {
+fields! {
     /// A classifier: one score a class. What it finds lies on the whole image.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct Classifier: needed in "Classifier", "fields of the head" {
+    pub struct Classifier: no default, "Classifier", "fields of the head" {
         /// Output of as many values as there are classes, such as `[1, classes]`.
-        pub output: String, needed "output: \"logits\"";
+        pub output: String, required "output: \"logits\"";
         /// From raw scores to 0..=1.
         pub activation: Score = Score::Softmax;
     }
 }
 
-declared! {
+fields! {
     /// Semantic segmentation: the class of each pixel.
     ///
     /// A class that is there is a detection: its score is its share of the pixels, its box the bounds of them.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct Segmentation: needed in "Segmentation", "fields of the head" {
-        kept: {
+    pub struct Segmentation: no default, "Segmentation", "fields of the head" {
+        others: {
             /// The class of each pixel, row by row; kept between frames.
             map: Vec<u16> = Vec::new();
             /// Best score of each pixel so far.
@@ -33,7 +33,7 @@ declared! {
             tallies: Vec<Tally> = Vec::new();
         }
         /// Output of scores `[1, C, h, w]` or `[1, h, w, C]`, or of class numbers `[1, h, w]` or `[1, 1, h, w]`.
-        pub output: String, needed "output: \"logits\"";
+        pub output: String, required "output: \"logits\"";
         /// The class number that is no class.
         pub background: Option<usize> = None;
     }

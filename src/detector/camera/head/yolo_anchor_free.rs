@@ -5,20 +5,20 @@
 
 use super::super::nms::{Candidates, Labels};
 use super::{Decode, Geometry, HeadError, centred};
-use crate::record::declared;
+use crate::record::fields;
 use crate::tensor::TensorSet;
 use crate::written::Rules;
 
-declared! {
+fields! {
     /// The anchor-free YOLO head.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct YoloAnchorFree: needed in "YoloAnchorFree", "fields of the head" {
-        kept: {
+    pub struct YoloAnchorFree: no default, "YoloAnchorFree", "fields of the head" {
+        others: {
             /// Best score and its class for each box, kept between frames.
             best: Vec<(f32, u16)> = Vec::new();
         }
         /// Output of shape `[1, 4 + classes, boxes]` or `[1, boxes, 4 + classes]`.
-        pub output: String, needed "output: \"output0\"";
+        pub output: String, required "output: \"output0\"";
     }
 }
 

@@ -7,47 +7,47 @@
 
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, centred, check_strides, logit, output, rows, sigmoid};
-use crate::record::declared;
-use crate::record::field::{self, Value, Written};
+use crate::record::field::{self, Entries, Value};
+use crate::record::fields;
 use crate::tensor::TensorSet;
 use crate::written::Rules;
 
-declared! {
+fields! {
     /// The anchor-based YOLO head.
     #[derive(Clone, Debug, PartialEq)]
     pub enum YoloAnchors: "outputs", else "Decoded" {
         /// One output, already in pixels: `Decoded(output: "output0")`.
         Decoded(0, "Decoded(output: \"output0\")") {
             /// Output of shape `[1, boxes, 5 + classes]`.
-            output: String, needed "output: \"output0\"";
+            output: String, required "output: \"output0\"";
         },
         /// The maps of each scale: `Maps(levels: [...])`.
         Maps[AnchorMaps, 0, "Maps(levels: [(output: …, stride: 8, anchors: […])])"],
     }
 }
 
-declared! {
+fields! {
     /// The maps of each scale.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct AnchorMaps: needed in "Maps", "fields of the head" {
+    pub struct AnchorMaps: no default, "Maps", "fields of the head" {
         /// One entry a scale.
-        pub levels: Vec<AnchorLevel>, needed "levels: [(output: …, stride: 8, anchors: […])]";
+        pub levels: Vec<AnchorLevel>, required "levels: [(output: …, stride: 8, anchors: […])]";
         /// Whether values are raw (`true`, the default) or have been through the sigmoid in the network.
         pub logits: bool = true;
     }
 }
 
-declared! {
+fields! {
     /// The output of one stride, with its anchors.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct AnchorLevel: needed in "Level", "(output: \"p3\", stride: 8, anchors: [[10, 13]])",
-        list "a list of levels, such as [(output: …, stride: 8, anchors: […])]" {
+    pub struct AnchorLevel: no default, "Level", "(output: \"p3\", stride: 8, anchors: [[10, 13]])",
+        list "a level", "a list of levels, such as [(output: …, stride: 8, anchors: […])]" {
         /// Output of shape `[1, anchors · (5 + classes), h, w]` or `[1, anchors, h, w, 5 + classes]`.
-        pub output: String, needed "output: \"p3\"";
+        pub output: String, required "output: \"p3\"";
         /// Pixels of the input a cell.
-        pub stride: u32, needed "stride: 8";
+        pub stride: u32, required "stride: 8";
         /// Width and height of each anchor in pixels of the input.
-        pub anchors: Vec<[f32; 2]>, needed "anchors: [[10, 13]]";
+        pub anchors: Vec<[f32; 2]>, required "anchors: [[10, 13]]";
     }
 }
 
@@ -55,9 +55,9 @@ declared! {
 impl YoloAnchors {
     pub(super) const FIELDS: &[&str] = &["outputs"];
 
-    pub(super) fn read_fields(written: &mut dyn Written) -> Option<Self> {
-        field::needed(
-            written,
+    pub(super) fn read_fields(entries: &mut dyn Entries) -> Option<Self> {
+        field::required(
+            entries,
             "outputs",
             "YoloAnchors(Decoded(output: \"output0\"))",
             Self::read,
@@ -65,8 +65,8 @@ impl YoloAnchors {
         )
     }
 
-    pub(super) fn written_fields(&self) -> Vec<(&'static str, String)> {
-        vec![("outputs", self.written())]
+    pub(super) fn texts(&self) -> Vec<(&'static str, String)> {
+        vec![("outputs", self.text())]
     }
 }
 

@@ -5,16 +5,16 @@
 
 use super::super::nms::Candidates;
 use super::{Decode, Geometry, HeadError, centred, check_strides, output};
-use crate::record::declared;
+use crate::record::fields;
 use crate::tensor::TensorSet;
 use crate::written::Rules;
 
-declared! {
+fields! {
     /// The head of YOLOX: one output with the cells of all strides.
     #[derive(Clone, Debug, PartialEq)]
-    pub struct YoloxGrid: needed in "YoloxGrid", "fields of the head" {
+    pub struct YoloxGrid: no default, "YoloxGrid", "fields of the head" {
         /// Output of shape `[1, cells, 5 + classes]`.
-        pub output: String, needed "output: \"output\"";
+        pub output: String, required "output: \"output\"";
         /// Strides of the grids, in the order of the rows.
         pub strides: Vec<u32> = vec![8, 16, 32];
     }

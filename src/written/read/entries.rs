@@ -1,12 +1,11 @@
-//! Fields that are declared once ([`declared!`](crate::record::declared)): values at their places handed to the declaration, which
-//! says what they are.
+//! Fields as they are declared ([`fields!`](crate::record::fields)), read from values at their places.
 
 use std::ops::RangeInclusive;
 
 use super::super::problems::ProblemKind;
 use super::super::tree::{Kind, Node};
-use super::{Choice, Choices, Fields, Reader, plain};
-use crate::record::field::{Record, Source, Value, Written};
+use super::{Choices, Fields, Reader};
+use crate::record::field::{Entries, Entry, Shape, Value};
 use crate::units::Nanos;
 
 impl Reader {
@@ -21,8 +20,12 @@ impl Reader {
     }
 
     /// The fields of a struct as its declaration takes them; `owner` as in "tenant `camera`", or empty.
-    pub(crate) fn declared<'a, 'n>(&'a mut self, fields: &'a Fields<'n>, owner: &'a str) -> Declared<'a, 'n> {
-        Declared {
+    pub(crate) fn entries<'a, 'n>(
+        &'a mut self,
+        fields: &'a Fields<'n>,
+        owner: &'a str,
+    ) -> FieldEntries<'a, 'n> {
+        FieldEntries {
             reader: self,
             fields,
             owner,
@@ -31,14 +34,14 @@ impl Reader {
 }
 
 /// The fields of a struct at their places.
-pub(crate) struct Declared<'a, 'n> {
+pub(crate) struct FieldEntries<'a, 'n> {
     reader: &'a mut Reader,
     fields: &'a Fields<'n>,
     owner: &'a str,
 }
 
-impl Written for Declared<'_, '_> {
-    fn field(&mut self, name: &'static str, read: &mut dyn FnMut(&mut dyn Source)) {
+impl Entries for FieldEntries<'_, '_> {
+    fn field(&mut self, name: &'static str, read: &mut dyn FnMut(&mut dyn Entry)) {
         if let Some(node) = self.fields.get(name) {
             read(&mut At {
                 reader: self.reader,
@@ -49,7 +52,7 @@ impl Written for Declared<'_, '_> {
         }
     }
 
-    fn needed(&mut self, name: &'static str, example: &'static str, read: &mut dyn FnMut(&mut dyn Source)) {
+    fn required(&mut self, name: &'static str, example: &'static str, read: &mut dyn FnMut(&mut dyn Entry)) {
         if self.fields.get(name).is_some() {
             return self.field(name, read);
         }
@@ -81,7 +84,7 @@ impl At<'_> {
     }
 }
 
-impl Source for At<'_> {
+impl Entry for At<'_> {
     fn flag(&mut self) -> Option<bool> {
         self.reader.flag(self.node, self.field)
     }
@@ -106,7 +109,7 @@ impl Source for At<'_> {
         self.reader.number(self.node, self.field)
     }
 
-    fn numbers(&mut self, count: usize, each: &mut dyn FnMut(&mut dyn Source)) -> Option<()> {
+    fn numbers(&mut self, count: usize, each: &mut dyn FnMut(&mut dyn Entry)) -> Option<()> {
         let (field, owner) = (self.field, self.owner);
         let items = self.reader.so_many(self.node, field, count)?;
         for node in items {
@@ -131,17 +134,10 @@ impl Source for At<'_> {
     }
 
     fn word(&mut self, what: &'static str, words: &'static [&'static str]) -> Option<&'static str> {
-        let all: Vec<Choice> = words.iter().map(|word| plain(word)).collect();
-        let choices = Choices {
-            what,
-            default: words.first()?,
-            all: &all,
-        };
-        let (word, _) = self.reader.choice(self.node, &choices)?;
-        Some(word)
+        self.reader.one_word(self.node, what, words)
     }
 
-    fn list(&mut self, expected: &'static str, each: &mut dyn FnMut(&mut dyn Source)) -> Option<()> {
+    fn list(&mut self, expected: &'static str, each: &mut dyn FnMut(&mut dyn Entry)) -> Option<()> {
         let owner = self.owner;
         self.reader
             .list(self.node, self.field, expected, |reader, node, field| {
@@ -156,23 +152,24 @@ impl Source for At<'_> {
         Some(())
     }
 
-    fn record(&mut self, about: &Record, read: &mut dyn FnMut(&mut dyn Written)) -> Option<()> {
+    fn record(&mut self, shape: &Shape, read: &mut dyn FnMut(&mut dyn Entries)) -> Option<()> {
+        let itself = shape.noun.unwrap_or(self.field);
         let fields = self
             .reader
-            .record(self.node, self.field, about.name, about.expected, about.fields)?;
+            .record(self.node, itself, shape.name, shape.expected, shape.fields)?;
         let owner = self.owner_within();
-        read(&mut self.reader.declared(&fields, &owner));
+        read(&mut self.reader.entries(&fields, &owner));
         Some(())
     }
 
     fn choice(
         &mut self,
         choices: &Choices<'_>,
-        read: &mut dyn FnMut(&'static str, &mut dyn Written),
+        read: &mut dyn FnMut(&'static str, &mut dyn Entries),
     ) -> Option<()> {
         let (name, fields) = self.reader.choice(self.node, choices)?;
         let owner = self.owner_within();
-        read(name, &mut self.reader.declared(&fields, &owner));
+        read(name, &mut self.reader.entries(&fields, &owner));
         Some(())
     }
 

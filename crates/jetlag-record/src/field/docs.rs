@@ -5,7 +5,7 @@ use std::fmt;
 use super::Choice;
 
 /// What the documentation says of one field.
-pub struct Documented {
+pub struct DocRow {
     /// Its name.
     pub name: &'static str,
     /// What may be written, in words.
@@ -18,7 +18,7 @@ pub struct Documented {
     pub meaning: &'static str,
 }
 
-impl Documented {
+impl DocRow {
     /// Name and kind, where it is one of several fields of a value.
     pub fn within_a_record(&self) -> String {
         let kind = match self.kind.contains('`') {
@@ -28,7 +28,7 @@ impl Documented {
         format!("{}: {kind}", self.name)
     }
 
-    /// The range without its reason, after what it follows.
+    /// `before` and the range, without the reason that follows it.
     fn and_range(&self, before: &str) -> String {
         let range = self.range.and_then(|range| range.split([':', ';']).next());
         range.map_or_else(String::new, |range| format!("{before}{range}"))
@@ -36,7 +36,7 @@ impl Documented {
 }
 
 /// A row of a table: field, type, default, meaning.
-impl fmt::Display for Documented {
+impl fmt::Display for DocRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let default = match self.default.as_deref() {
             None => "required",
@@ -50,17 +50,17 @@ impl fmt::Display for Documented {
 }
 
 /// What the documentation says of one alternative of a choice.
-pub struct DocumentedChoice {
+pub struct DocChoice {
     /// Its name and what may be written without names.
     pub choice: &'static Choice,
     /// Its fields.
-    pub fields: Vec<Documented>,
+    pub fields: Vec<DocRow>,
     /// What it means.
     pub meaning: &'static str,
 }
 
 /// A row of a table: choice, fields with their defaults, meaning.
-impl fmt::Display for DocumentedChoice {
+impl fmt::Display for DocChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fields = self.fields.iter().enumerate().map(|(index, field)| {
             let default = field.default.as_deref().unwrap_or("required");
